@@ -3,22 +3,15 @@
 
 #include <algorithm>
 #include <cassert>
-#include <thread>
 
 namespace mezz {
 namespace {
 
-// The sketch's counters are halved once in this many look-ups for each block of capacity.
-constexpr uint64_t kLookupsPerBlockAndHalving = 10;
-// After this many halvings a counter of four bits is zero, so no more are ever owed.
-constexpr uint64_t kHalvingsOwedMax = 4;
 // The windows of the governor and of renewal, in sizes of the SCM tier. That of renewal must hold several flushes.
 constexpr uint64_t kGovernorWindow = 4, kRenewalWindow = 16;
 // The weight of one dropped block in the mean frequency of dropped blocks: 1 / 128.
 constexpr unsigned kDroppedShift = 7;
 constexpr unsigned kFrequencyShift = 10;
-// Weight of one batch of look-ups in the mean size of a block: 1 / 64.
-constexpr unsigned kMeanBytesShift = 6;
 // One in this many blocks without evidence is let in if the blocks in the SCM tier are useless.
 constexpr uint64_t kProbes = 16;
 // The frequency from which on a packed block is promoted: when it is asked for again. Each of its hits is unpacked, and
@@ -46,32 +39,17 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
       governor_(options.scm_bytes * kGovernorWindow),
       renewal_(options.scm_bytes * kRenewalWindow),
       budget_(options.write_budget_bytes_per_second, options.now_ns),
-      lookups_per_aged_line_(std::max<uint64_t>(
-          1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())),
+      aging_(Blocks(options.dram_bytes + options.scm_bytes, options), &sketch_),
+      meter_(options.block_bytes),
       sketched_bytes_(options.dram_bytes + options.scm_bytes),
       ghost_bytes_(options.dram_bytes + options.scm_bytes),
-      scm_bytes_(options.scm_bytes),
-      mean_bytes_(std::max(1u, options.block_bytes)) {}
+      scm_bytes_(options.scm_bytes) {}
 
 size_t AdaptivePolicy::dram_bytes() const {
   return sizeof(*this) + sketch_.dram_bytes() + ghost_.dram_bytes() + miniatures_.dram_bytes();
 }
 
-uint64_t AdaptivePolicy::unaged_lookups_max() const {
-  return kHalvingsOwedMax * lookups_per_aged_line_ * sketch_.lines();
-}
-
-uint64_t AdaptivePolicy::HashOfBlock(const BlockKey& key) const {
-  // Not the seed alone: of blocks in a row one seed would take those beside another's.
-  uint64_t hash = HashOf(key) + options_.seed * 0x9e3779b97f4a7c15ull;
-  hash ^= hash >> 32;
-  hash *= 0xd6e8feb86659fd93ull;
-  hash ^= hash >> 32;
-  hash *= 0xd6e8feb86659fd93ull;
-  return hash ^ hash >> 32;
-}
-
-void AdaptivePolicy::OnDramHits(uint64_t count) { Advance(count, count * mean_bytes_.load(std::memory_order_relaxed)); }
+void AdaptivePolicy::OnDramHits(uint64_t count) { Advance(count, count * meter_.mean_bytes()); }
 
 void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
   Grow(dram_bytes + scm_bytes);
@@ -96,53 +74,22 @@ void AdaptivePolicy::Grow(uint64_t bytes) {
 }
 
 void AdaptivePolicy::CountLookup(const BlockFacts& block) {
-  static thread_local const size_t stripe = std::hash<std::thread::id>{}(std::this_thread::get_id()) % kStripes;
-  // Two threads of one stripe may lose a count; an atomic add would cost as much as the rest of the decision.
-  auto& [lookups, bytes] = stripes_[stripe];
-  const uint32_t counted = lookups.load(std::memory_order_relaxed) + 1;
-  lookups.store(counted, std::memory_order_relaxed);
-  // Of metadata, however large, a look-up reads a few lines.
-  const uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
-  const uint64_t looked_up = IsMetadata(block.role) ? std::min<uint64_t>(block.bytes, mean) : block.bytes;
-  const uint64_t sum = bytes.load(std::memory_order_relaxed) + looked_up;
-  if (counted % kBatch == 0) {
-    bytes.store(0, std::memory_order_relaxed);
-    mean_bytes_.store(std::max<uint64_t>(1, Decayed(mean, sum / kBatch, kMeanBytesShift)), std::memory_order_relaxed);
-    return Advance(kBatch, sum);
-  }
-  bytes.store(sum, std::memory_order_relaxed);
-  if (unaged_lookups_.load(std::memory_order_relaxed) >= lookups_per_aged_line_) AgeOwedLines();
+  const uint64_t bytes = meter_.Count(block);
+  bytes != 0 ? Advance(LookUpMeter::kBatch, bytes) : aging_.GoOn();
 }
 
 void AdaptivePolicy::Advance(uint64_t lookups, uint64_t bytes) {
   governor_.AddLookups(bytes);
   renewal_.AddLookups(bytes);
   promotion_threshold_.OnLookups(lookups);
-  uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
-  uint64_t owed;
-  do {
-    owed = unaged + std::min(lookups, unaged_lookups_max() - unaged);
-  } while (!unaged_lookups_.compare_exchange_weak(unaged, owed, std::memory_order_relaxed, std::memory_order_relaxed));
-  AgeOwedLines();
-}
-
-void AdaptivePolicy::AgeOwedLines() {
-  uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
-  for (unsigned line = 0; line < kAgedLinesPerCallMax && unaged >= lookups_per_aged_line_; ++line) {
-    assert(unaged <= unaged_lookups_max());
-    if (!unaged_lookups_.compare_exchange_strong(unaged, unaged - lookups_per_aged_line_, std::memory_order_relaxed,
-                                                 std::memory_order_relaxed))
-      return;  // another thread ages
-    unaged -= lookups_per_aged_line_;
-    sketch_.AgeNextLine();
-  }
+  aging_.OnLookups(lookups);
 }
 
 // Tells the miniatures of a look-up. If the load has moved, old counts would favour the old blocks, so they are
 // forgotten, line by line.
 void AdaptivePolicy::TellMiniatures(uint64_t hash, bool in_scm, bool enters_dram) {
   if (!miniatures_.Samples(hash) || !miniatures_.OnDramMiss(hash, in_scm, enters_dram)) return;
-  unaged_lookups_.store(unaged_lookups_max(), std::memory_order_relaxed);
+  aging_.Forget();
   dropped_frequency_.store(0, std::memory_order_relaxed);
 }
 
@@ -194,9 +141,9 @@ bool AdaptivePolicy::Promotes(const BlockFacts& block, uint64_t hash, unsigned f
   if (!block.packed || !filled_.load(std::memory_order_relaxed)) return true;
   // What lies in DRAM then stays, and nearly all of it is what SCM does not hold.
   if (window_.closed()) return false;
-  const double gain = block.codec == Codec::kZstd ? kPackedHitCostZstd : kPackedHitCostLz4;
+  const double gain = CostsOf(block.codec.value_or(Codec::kLz4)).packed_hit;
   return PromotionFeedback::IsProbe(hash) ||
-         frequency >= promotion_threshold_.Frequency(lookups_per_aged_line_ * sketch_.lines(), gain);
+         frequency >= promotion_threshold_.Frequency(aging_.lookups_per_halving(), gain);
 }
 
 Decision AdaptivePolicy::OnWarm(const BlockFacts& block, const Lineage& lineage) {
@@ -267,7 +214,7 @@ double AdaptivePolicy::WriteCost(const BlockFacts& block) {
   if (!block.codec || block.packed_bytes == 0 || block.bytes == 0) return Miniatures::kWriteCost;
   const double share = static_cast<double>(block.packed_bytes) / block.bytes;
   packed_percent_.store(static_cast<uint32_t>(100 * share), std::memory_order_relaxed);
-  return Miniatures::kWriteCost * share + (*block.codec == Codec::kLz4 ? kPackCostLz4 : kPackCostZstd);
+  return Miniatures::kWriteCost * share + CostsOf(*block.codec).pack;
 }
 
 // kToScm if the evidence suffices for a write, limits apart; else kDrop.
@@ -285,7 +232,7 @@ Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool h
   if (has_ghost || block.was_hit_in_dram) {
     const double dropped = dropped_frequency_.load(std::memory_order_relaxed);
     if (strictness == Strictness::kFrequency &&
-        (sketch_.Estimate(hash) << kFrequencyShift) < Miniatures::kOverDropped * dropped)
+        (sketch_.Estimate(hash) << kFrequencyShift) < MiniatureTier::kOverDropped * dropped)
       return {Action::kDrop, Reason::kTooCold};
     return {Action::kToScm, has_ghost ? Reason::kGhost : Reason::kHit, has_ghost};
   }
@@ -295,9 +242,7 @@ Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool h
 }
 
 // Whether the block is let in as a probe. The keys that are change whenever the sketch has aged by a line.
-bool AdaptivePolicy::Probe(uint64_t hash) {
-  return ((hash >> 32) + unaged_lookups_.load(std::memory_order_relaxed)) % kProbes == 0;
-}
+bool AdaptivePolicy::Probe(uint64_t hash) { return ((hash >> 32) + aging_.unaged_lookups()) % kProbes == 0; }
 
 // The reason not to write, if there is one. Otherwise the write is charged to both limits.
 std::optional<Reason> AdaptivePolicy::LimitReached(uint32_t bytes) {
@@ -334,8 +279,7 @@ Decision AdaptivePolicy::OnDemotion(const BlockFacts& block) {
 bool AdaptivePolicy::IsLargeAmongPacked(const BlockFacts& block) const {
   if (!block.codec || block.packed || block.packable || !RolePacks(block.role)) return false;
   const uint64_t packed_percent = packed_percent_.load(std::memory_order_relaxed);
-  return uint64_t{block.bytes} * 100 * 100 >
-         kLargePercent * packed_percent * mean_bytes_.load(std::memory_order_relaxed);
+  return uint64_t{block.bytes} * 100 * 100 > kLargePercent * packed_percent * meter_.mean_bytes();
 }
 
 Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,13 +8,16 @@
 #include <optional>
 #include <string_view>
 
+#include "admission/codec_costs.h"
 #include "admission/dram_window.h"
 #include "admission/frequency_sketch.h"
 #include "admission/ghost.h"
+#include "admission/look_up_meter.h"
 #include "admission/miniatures.h"
 #include "admission/policy.h"
 #include "admission/promotion_feedback.h"
 #include "admission/promotion_threshold.h"
+#include "admission/sketch_aging.h"
 #include "admission/write_limits.h"
 
 namespace mezz {
@@ -78,10 +80,6 @@ class AdaptivePolicy final : public Policy {
   // How many lines of the sketch were aged since the policy was made.
   uint64_t aged_lines() const { return sketch_.aged_lines(); }
 
-  // The most lines that one call ages, so that no look-up waits for the bookkeeping of the DRAM hits before it. The
-  // look-ups that follow age the rest, four lines each. At that pace the sketch is halved once in 1/128 as many
-  // look-ups as it has keys, so old counts do not stay.
-  static constexpr unsigned kAgedLinesPerCallMax = 4;
   // Larger index and filter blocks are served in place: a look-up reads a few lines of them, and each would take the
   // room of many data blocks in DRAM.
   static constexpr uint32_t kSmallMetadataBytes = 32 << 10;
@@ -89,11 +87,6 @@ class AdaptivePolicy final : public Policy {
   static constexpr unsigned kYoungPercent = 6;
   // The least share of hot records in a segment that is kept whole. It limits the dead and cold records to the rest.
   static constexpr unsigned kRequeuePercent = 85;
-  // The cost of packing 4 KiB inline, in flash reads of 80 us: 7 us with LZ4, 17 us with zstd.
-  static constexpr double kPackCostLz4 = 0.0875, kPackCostZstd = 0.2125;
-  // What a hit in DRAM saves over a hit on a packed record, from find to release, in flash reads of 80 us: 3 us with
-  // LZ4, 9 us with zstd.
-  static constexpr double kPackedHitCostLz4 = 0.0375, kPackedHitCostZstd = 0.1125;
   // A raw record above this share of the mean packed one takes the room of several.
   static constexpr uint64_t kLargePercent = 125;
   // Files are taken to be replaced faster than evidence gathers once RocksDB's flushes and compactions offer this many
@@ -105,13 +98,11 @@ class AdaptivePolicy final : public Policy {
   static constexpr uint64_t kChurnStopPercent = 100;
 
  private:
-  uint64_t HashOfBlock(const BlockKey& key) const;
+  uint64_t HashOfBlock(const BlockKey& key) const { return MixedHashOf(key, options_.seed); }
   void CountLookup(const BlockFacts& block);
   void Advance(uint64_t lookups, uint64_t bytes);
-  void AgeOwedLines();
   void TellMiniatures(uint64_t hash, bool in_scm, bool enters_dram);
   void Grow(uint64_t bytes);
-  uint64_t unaged_lookups_max() const;
   Decision Demotion(const BlockFacts& block, uint64_t hash, bool has_ghost);
   Decision Entry(const BlockFacts& block, uint64_t hash, bool has_ghost);
   Decision Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
@@ -135,32 +126,19 @@ class AdaptivePolicy final : public Policy {
   WriteGovernor governor_;
   WriteGovernor renewal_;  // compares the bytes that RocksDB has written with those looked up
   WriteBudget budget_;
-  const uint64_t lookups_per_aged_line_;
+  SketchAging aging_;
+  LookUpMeter meter_;  // of look-ups that missed DRAM
   std::mutex growing_;
   // Guarded by growing_: the bytes of the tiers that sketch and ghost are sized for.
   uint64_t sketched_bytes_, ghost_bytes_;
 
-  // Look-ups that missed DRAM, counted in each thread's stripe and passed on in batches.
-  struct alignas(64) Stripe {
-    std::atomic<uint32_t> lookups{0};
-    std::atomic<uint64_t> bytes{0};  // looked up since the last batch
-  };
-  static constexpr size_t kStripes = 8;
-  static constexpr uint32_t kBatch = 64;
-  std::array<Stripe, kStripes> stripes_;
-
   // All words below are relaxed: they are estimates, and publish nothing.
-  // Look-ups for which no line of the sketch was aged yet. Raised by CAS up to unaged_lookups_max(), or stored as that;
-  // a thread that lowers it by CAS then ages a line.
-  alignas(64) std::atomic<uint64_t> unaged_lookups_{0};
   std::atomic<uint32_t> dropped_frequency_{0};  // mean frequency of the proven that reclaim drops, in 1/1024
   // false -> true at the first reclaim; true -> false when the SCM tier grows: there is room again.
   std::atomic<bool> filled_{false};
   std::atomic<uint64_t> scm_bytes_;  // as OnCapacity said last
   // The size of packed records of late, in percent of their blocks; 100 while records are raw.
   std::atomic<uint32_t> packed_percent_{100};
-  // The mean size of the last few thousand blocks that missed DRAM; at first the expected one.
-  std::atomic<uint64_t> mean_bytes_;
 };
 
 }  // namespace mezz

@@ -60,26 +60,6 @@ void AppendLine(size_t place, size_t reason, const Roles& roles, std::string* te
 
 }  // namespace
 
-std::string_view ToString(DecisionPoint point) {
-  switch (point) {
-    case DecisionPoint::kMiss:
-      return "miss";
-    case DecisionPoint::kDramEviction:
-      return "dram_eviction";
-    case DecisionPoint::kScmHit:
-      return "scm_hit";
-    case DecisionPoint::kReclaim:
-      return "reclaim";
-    case DecisionPoint::kForm:
-      return "form";
-    case DecisionPoint::kWarm:
-      return "warm";
-    case DecisionPoint::kCount:
-      break;
-  }
-  return "unknown";
-}
-
 bool IsAllowed(DecisionPoint point, Action action) { return PlaceOf(point, action) != kNoSuchAnswer; }
 
 uint64_t DecisionSnapshot::of(DecisionPoint point, Action action, Reason reason, BlockRole role) const {

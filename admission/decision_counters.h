@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "admission/policy.h"
+#include "cache/base/words.h"
 #include "cache/counters.h"
 #include "cache/types.h"
 
@@ -19,7 +19,9 @@ namespace mezz {
 // Where a policy is asked. At kForm, FormRule is asked instead.
 enum class DecisionPoint : uint8_t { kMiss, kDramEviction, kScmHit, kReclaim, kForm, kWarm, kCount };
 inline constexpr size_t kDecisionPoints = static_cast<size_t>(DecisionPoint::kCount);
-std::string_view ToString(DecisionPoint point);
+template <>
+inline constexpr Words<kDecisionPoints> kWordsOf<DecisionPoint> = {"miss",    "dram_eviction", "scm_hit",
+                                                                   "reclaim", "form",          "warm"};
 // Whether a policy may answer `action` at this point.
 bool IsAllowed(DecisionPoint point, Action action);
 

@@ -16,8 +16,7 @@ namespace mezz {
 //
 // Doubling copies line i to 2i and 2i + 1, the last line first, so each key finds what its line held. A thread that
 // reads or writes meanwhile may meet the words of another line, or lose a change. So use it for estimates, which
-// publish
-// nothing.
+// publish nothing.
 //
 //   lines_: n --Double: release store--> 2n, at most as often as was reserved for
 //

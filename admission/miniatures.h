@@ -4,35 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
 #include "admission/frequency_sketch.h"
+#include "admission/miniature_tier.h"
 #include "cache/types.h"
 
 namespace mezz {
-
-// How much evidence a block needs to be demoted, and among which records it is then kept. Each value is a whole policy.
-// From the first to the last, fewer bytes are written.
-enum class Strictness : uint8_t {
-  kOnce,       // as kLatest, but one hit spares no record: for blocks that are asked for just twice
-  kLatest,     // no evidence; proven at once, so that each stays for a turn of the log, as in a list by age
-  kOpen,       // no evidence; proven if its ghost is known
-  kDramFirst,  // no evidence; young, and one hit spares a proven record too: as policy=dram_first
-  kEvidence,   // it was hit in DRAM, or its ghost is known
-  kFrequency,  // as kEvidence, and asked for clearly more often than what the SCM tier drops (kOverDropped)
-  kCount
-};
-inline constexpr size_t kStrictnesses = static_cast<size_t>(Strictness::kCount);
-inline bool AsksForEvidence(Strictness strictness) { return strictness >= Strictness::kEvidence; }
-// The heat that spares a proven record. What came back starts with one, as all do that kOnce and kLatest write.
-inline unsigned HeatOfSpared(Strictness strictness) {
-  if (strictness == Strictness::kDramFirst) return 1;
-  return strictness == Strictness::kOnce ? 3 : 2;
-}
 
 // Finds the strictness that suits the present workload, and which blocks are hot. It runs the SCM tier in miniature,
 // once for each strictness, on the accesses to a small sample of the keys. (Miniature simulation: Waldspurger et al.,
@@ -41,11 +22,9 @@ inline unsigned HeatOfSpared(Strictness strictness) {
 // working set is far larger than the cache. Running all of them and doing as the best one did loses only the time that
 // it takes to find that one.
 //
-// A miniature is a tier whose records have no bytes. It has two queues, young and proven, a share of the capacity for
-// the young, second chances as the policy gives them, and ghosts as long as both tiers. Its score is its hits less the
-// cost of what was written, both decaying. The verdict is the strictness of the best miniature. Of those that are
-// within kEquals of it the strictest wins: it writes least, and the miniatures do not see how writes in the tier cause
-// more writes.
+// The score of a miniature (MiniatureTier) is its hits less the cost of what was written, both decaying. The verdict is
+// the strictness of the best miniature. Of those that are within kEquals of it the strictest wins: it writes least, and
+// the miniatures do not see how writes in the tier cause more writes.
 //
 // All miniatures share the one real DRAM tier: what enters it, what leaves it, and what is hit in it. A block that the
 // SCM tier serves in place does not pass through DRAM. A miniature without the block would have read it from flash, and
@@ -60,9 +39,6 @@ inline unsigned HeatOfSpared(Strictness strictness) {
 //
 // The hot threshold is the frequency from which on the sampled keys just fill kHotShare of the DRAM tier. No key is hot
 // while that is less than kHotOverMean times the mean, unless all keys fit.
-//
-// The work is bounded: an event walks at most kWalkedPerEventMax records of each miniature, and spares at most half of
-// them. A miniature that needs more room stays above its size until later events have walked on.
 //
 // Thread-safe. There is one mutex, which events only try to lock: an event that finds it taken is left out of the
 // sample. The verdict and the threshold are relaxed atomic words, as they are hints and publish nothing else.
@@ -100,15 +76,8 @@ class Miniatures {
   // How many records were walked to make room since this was made. An estimate while other calls run.
   uint64_t walked_records() const { return walked_records_.load(std::memory_order_relaxed); }
 
-  // An event adds at most one record, so 32 suffice to keep up.
-  static constexpr unsigned kWalkedPerEventMax = 32;
   static constexpr double kWriteCost = 0.05;  // of a raw block
   static constexpr double kEquals = 0.002;    // a share of the score: results/policy/summary.md
-  // The frequency that is required, in multiples of the mean of what is dropped. The sketch is halved line by line, so
-  // the estimate of a key that is asked for steadily varies by a factor of two. Among equals, as in a loop larger than
-  // both tiers, the blocks in SCM should stay: with 1 half of them were written again and again. From 1.6 on traces
-  // lose.
-  static constexpr double kOverDropped = 1.4;
   // How much higher than kLatest's the score of kOnce must be, as it drops what the others found worth keeping.
   static constexpr double kOnceOverLatest = 1.02;
   // For a moved load, as said above: judgements in a row; the share of look-ups below which kLatest's hits say nothing;
@@ -126,89 +95,19 @@ class Miniatures {
   static constexpr uint32_t kKeysPerTwoBlocks = 7;
   static constexpr size_t kWays = 8;
 
-  enum class Place : uint32_t { kNowhere, kYoung, kProven };
-  // A sampled key, as one miniature sees it. It is packed into three bytes, as a key has six of them.
-  struct [[gnu::packed]] View {
-    uint32_t number : 20 = 0;  // of its record, if it has one, else of its refusal or drop; 0: none
-    Place place : 2 = Place::kNowhere;
-    uint32_t heat : 2 = 0;
-  };
-  static_assert(sizeof(View) == 3);
-  static constexpr uint32_t kNumberMask = (1u << 20) - 1;
-  struct Key {
-    uint32_t hash_low = 0, hash_high = 0;  // halves: the whole would be padded to its alignment
-    uint32_t bytes : 31 = 0;
-    uint32_t in_dram : 1 = 0;
-    std::array<View, kStrictnesses> views;
-    uint16_t used = 0;  // when its last event was (Now()); 0: the slot is free
+  static_assert(kSampledBlocksMax * kKeysPerTwoBlocks / 2 <= MiniatureTier::kKeysMax);
 
-    uint64_t hash() const { return uint64_t{hash_high} << 32 | hash_low; }
-  };
-  static_assert(sizeof(Key) == 32);
-  static constexpr uint32_t kKeyBytesMax = (1u << 31) - 1;
-  // A record of the key in `slot`. A stale one is found out before 2^20 others are written.
-  struct Record {
-    uint32_t slot : 12;
-    uint32_t number : 20;
-
-    bool IsOf(const View& view) const { return number == view.number; }
-  };
-  static_assert(sizeof(Record) == 4 && kSampledBlocksMax * kKeysPerTwoBlocks / 2 <= 1u << 12);
-  // First in, first out, in a fixed space. When it is full, the oldest is overwritten.
-  class Queue {
-   public:
-    explicit Queue(size_t capacity) : records_(capacity) {}
-    bool empty() const { return begin_ == end_; }
-    bool full() const { return end_ - begin_ == records_.size(); }
-    void Push(Record record) {
-      assert(!full());
-      records_[end_++ % records_.size()] = record;
-    }
-    void Clear() { begin_ = end_ = 0; }
-    Record Pop() {
-      assert(!empty());
-      return records_[begin_++ % records_.size()];
-    }
-    size_t dram_bytes() const { return records_.size() * sizeof(Record); }
-
-   private:
-    std::vector<Record> records_;
-    size_t begin_ = 0, end_ = 0;
-  };
-  struct Tier {
-    Tier(size_t young_records, size_t proven_records) : young(young_records), proven(proven_records) {}
-    Queue young, proven;
-    uint64_t used_bytes = 0, young_bytes = 0;
-    uint32_t writes = 0;              // numbers records
-    uint32_t ghosts = 0;              // numbers refusals and drops
-    uint32_t hits_in_turn = 0;        // since the last judgement
-    double dropped_frequency = 0;     // of keys that left the proven queue, a decaying mean
-    double hits = 0, write_cost = 0;  // decaying; in flash reads
-    bool filled = false;
-  };
-
-  Key* Find(uint64_t hash, bool make);
-  void Recycle(Key* key);
-  bool Admits(const Tier& tier, Strictness strictness, const Key& key, const View& view, bool was_hit) const;
-  bool HasGhost(const Tier& tier, const View& view) const {
-    return view.number != 0 && ((tier.ghosts - view.number) & kNumberMask) < ghosts_max_;
-  }
-  void Demote(size_t of, Key* key, bool was_hit);
-  void Put(size_t of, uint32_t slot, bool proven);
-  void MakeRoom(size_t of, uint64_t bytes);
-  void Forget(size_t of, Key* key);
+  SampledKey* Find(uint64_t hash);
+  void Demote(MiniatureTier* tier, SampledKey* key, bool was_hit);
   bool Judge();
   bool HasMoved();
   void StartAnew();
-  Tier& TierOf(Strictness strictness) { return tiers_[static_cast<size_t>(strictness)]; }
+  MiniatureTier& TierOf(Strictness strictness) { return tiers_[static_cast<size_t>(strictness)]; }
   void SweepHistogram();
-  unsigned FrequencyOf(const Key& key) const { return sketch_.Estimate(key.hash()); }
 
   // `ratio_min`: one key in this many is sampled, or fewer.
   void Size(uint64_t dram_bytes, uint64_t scm_bytes, uint64_t ratio_min);
 
-  const FrequencySketch& sketch_;
-  const uint32_t block_bytes_;
   const unsigned young_percent_;
   // Stored under mutex_, read anywhere. Relaxed: at worst an event of a key of the former sample is counted or left
   // out.
@@ -216,13 +115,10 @@ class Miniatures {
 
   std::mutex mutex_;
   // All below: GUARDED_BY(mutex_).
-  uint64_t scm_bytes_ = 0, dram_bytes_ = 0;  // in miniature
-  uint64_t young_bytes_ = 0;                 // of scm_bytes_
+  uint64_t dram_bytes_ = 0;  // in miniature
   uint64_t ratio_at_first_ = 1;
-  uint32_t ghosts_max_ = 0;
-  std::vector<Key> keys_;  // kWays-way set-associative by hash
-  std::vector<Tier> tiers_;
-  double write_cost_ = kWriteCost;  // as OnDramEviction said last
+  MiniatureSample sample_;            // its keys are kWays-way set-associative by hash
+  std::vector<MiniatureTier> tiers_;  // by strictness
   uint32_t events_ = 0;
   // The time, in units of sixteen events. It wraps after a million events: many times the number of keys.
   uint16_t Now() const { return static_cast<uint16_t>(std::max(1u, events_ >> 4 & 0xffff)); }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "admission/policy.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iterator>
 
 #include "admission/adaptive_policy.h"
 #include "admission/rocksdb_policies.h"
 #include "admission/simple_policies.h"
+#include "cache/base/invalid.h"
 
 namespace mezz {
 namespace {
@@ -27,15 +30,6 @@ constexpr NamedMaker kOthers[] = {
     {PlaceholderPolicy::kName, &Make<PlaceholderPolicy>},
     {ThreeQueuePolicy::kName, &Make<ThreeQueuePolicy>},
 };
-
-std::string KnownNames() {
-  std::string names;
-  for (const std::string_view name : PolicyNames()) {
-    if (!names.empty()) names += ", ";
-    names += name;
-  }
-  return names;
-}
 
 }  // namespace
 
@@ -78,102 +72,6 @@ Decision KeptFromDram(const Decision& decision) {
   }
 }
 
-std::string_view ToString(Action action) {
-  switch (action) {
-    case Action::kToDram:
-      return "to_dram";
-    case Action::kToScm:
-      return "to_scm";
-    case Action::kDrop:
-      return "drop";
-    case Action::kKeep:
-      return "keep";
-    case Action::kInPlace:
-      return "in_place";
-    case Action::kBypass:
-      return "bypass";
-    case Action::kToBoth:
-      return "to_both";
-    case Action::kPromote:
-      return "promote";
-    case Action::kMove:
-      return "move";
-    case Action::kSpare:
-      return "spare";
-    case Action::kPack:
-      return "pack";
-    case Action::kRaw:
-      return "raw";
-    case Action::kDemote:
-      return "demote";
-    case Action::kCount:
-      break;
-  }
-  return "unknown";
-}
-
-std::string_view ToString(Reason reason) {
-  switch (reason) {
-    case Reason::kPolicyDefault:
-      return "policy_default";
-    case Reason::kClean:
-      return "clean";
-    case Reason::kCompaction:
-      return "compaction";
-    case Reason::kRole:
-      return "role";
-    case Reason::kFilling:
-      return "filling";
-    case Reason::kHit:
-      return "hit";
-    case Reason::kNoHit:
-      return "no_hit";
-    case Reason::kGhost:
-      return "ghost";
-    case Reason::kNoEvidence:
-      return "no_evidence";
-    case Reason::kFrequency:
-      return "frequency";
-    case Reason::kTooCold:
-      return "too_cold";
-    case Reason::kInDram:
-      return "in_dram";
-    case Reason::kChurn:
-      return "churn";
-    case Reason::kWriteBudget:
-      return "write_budget";
-    case Reason::kProbe:
-      return "probe";
-    case Reason::kWindowClosed:
-      return "window_closed";
-    case Reason::kFull:
-      return "full";
-    case Reason::kFlashFast:
-      return "flash_fast";
-    case Reason::kFlashMedium:
-      return "flash_medium";
-    case Reason::kFlashSlow:
-      return "flash_slow";
-    case Reason::kFlushed:
-      return "flushed";
-    case Reason::kHeirOfDram:
-      return "heir_of_dram";
-    case Reason::kHeirOfHot:
-      return "heir_of_hot";
-    case Reason::kHeirOfCold:
-      return "heir_of_cold";
-    case Reason::kHeirOfNothing:
-      return "heir_of_nothing";
-    case Reason::kHeirOfUnknown:
-      return "heir_of_unknown";
-    case Reason::kRenewed:
-      return "renewed";
-    case Reason::kCount:
-      break;
-  }
-  return "unknown";
-}
-
 const std::vector<std::string_view>& PolicyNames() {
   // Never destroyed: caches outlive statics.
   static const auto& names = *[] {
@@ -195,7 +93,7 @@ Status MakePolicy(std::string_view name, const PolicyOptions& options, std::uniq
     *policy = other->make(options);
     return Status::Ok();
   }
-  return Status::InvalidArgument("policy=" + std::string(name) + " is unknown: choose one of " + KnownNames());
+  return Invalid("policy={} is unknown: choose one of {}", name, fmt::join(PolicyNames(), ", "));
 }
 
 }  // namespace mezz

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "admission/lineage.h"
+#include "cache/base/words.h"
 #include "cache/status.h"
 #include "cache/types.h"
 
@@ -60,6 +61,10 @@ enum class Action : uint8_t {
   kCount
 };
 inline constexpr size_t kActions = static_cast<size_t>(Action::kCount);
+template <>
+inline constexpr Words<kActions> kWordsOf<Action> = {"to_dram", "to_scm",   "bypass",  "to_both", "drop",
+                                                     "keep",    "in_place", "promote", "move",    "spare",
+                                                     "pack",    "raw",      "demote"};
 
 // The reason of a decision. Each has a counter. Append only.
 enum class Reason : uint8_t {
@@ -93,8 +98,13 @@ enum class Reason : uint8_t {
   kCount
 };
 inline constexpr size_t kReasons = static_cast<size_t>(Reason::kCount);
-std::string_view ToString(Action action);
-std::string_view ToString(Reason reason);
+template <>
+inline constexpr Words<kReasons> kWordsOf<Reason> = {
+    "policy_default",  "clean",           "compaction",  "role",          "filling",     "hit",
+    "no_hit",          "ghost",           "no_evidence", "frequency",     "too_cold",    "in_dram",
+    "churn",           "write_budget",    "probe",       "window_closed", "full",        "flash_fast",
+    "flash_medium",    "flash_slow",      "flushed",     "heir_of_dram",  "heir_of_hot", "heir_of_cold",
+    "heir_of_nothing", "heir_of_unknown", "renewed"};
 
 // Aligned so that it is returned in one register and read back as one word.
 struct alignas(4) Decision {

@@ -23,8 +23,7 @@ namespace mezz {
 // large, and a fifth with zstd, where a promotion also saves a slower hit.
 //
 // A fixed 64th of the keys is promoted as soon as they are hot, whatever the offset. Otherwise a high offset would
-// leave
-// nothing to learn from.
+// leave nothing to learn from.
 //
 // One atomic word: s in 16 bits, evictions since the last step in 8, the offset in 8. It is changed by one CAS: an
 // eviction that loses a race does not count. Relaxed, as it is a hint.

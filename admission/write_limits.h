@@ -11,8 +11,7 @@ namespace mezz {
 
 // Tells when writing outgrows reading. On Optane each write slows the reads beside it, so a cache that is mostly
 // rewritten is worse than a smaller one at rest ("Writes Hurt", Fedorova et al., SoCC'22; WiredTiger's NVRAM cache
-// stops
-// admitting when inserts and removals exceed a share of the look-ups). Here the window decays, and both sides are
+// stops admitting when inserts and removals exceed a share of the look-ups). Here the window decays, and both sides are
 // bytes.
 // No look-ups at all count as overload: the worst case must not pass for the best (WT-8410).
 //

@@ -20,7 +20,7 @@ namespace mezz {
 // Thread-safe.
 class BlockWriter {
  public:
-  BlockWriter(const TierParts& parts, FaultHandler* fault_handler) : parts_(parts), fault_handler_(fault_handler) {}
+  BlockWriter(TierParts& parts, FaultHandler* fault_handler) : parts_(parts), fault_handler_(fault_handler) {}
 
   // As ScmTier's functions of these names.
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
@@ -59,7 +59,7 @@ class BlockWriter {
                                  Generation generation, ShareId share);
   bool ForgetStaged(const BlockKey& key) { return parts_.stage != nullptr && parts_.stage->Forget(key); }
 
-  const TierParts& parts_;
+  TierParts& parts_;
   FaultHandler* const fault_handler_;
   Atomic<bool> nameless_{false};  // false --PublishInIndex--> true. Relaxed: read when nobody puts any more
 };

@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::align_val_t kStripeAlignment{kLineBytes};
 
-constexpr std::array<std::string_view, kEvents> kTexts = {
-#define X(name, text) text,
-    MEZZ_EVENTS(X)
-#undef X
-};
-
 }  // namespace
 
 std::string RolesText(const std::array<uint64_t, kBlockRoles>& counts) {
@@ -28,10 +22,6 @@ std::string RolesText(const std::array<uint64_t, kBlockRoles>& counts) {
     text += fmt::format("{}{} {}", text.empty() ? " (" : ", ", ToString(static_cast<BlockRole>(role)), counts[role]);
   }
   return text.empty() ? text : text + ")";
-}
-
-std::string_view ToString(Event event) {
-  return event < Event::kCount ? kTexts[static_cast<size_t>(event)] : std::string_view("unknown");
 }
 
 uint64_t CounterSnapshot::operator[](Event event) const {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cache/base/stripe.h"
+#include "cache/base/words.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -99,7 +100,12 @@ enum class Event : uint8_t {
       kCount
 };
 inline constexpr size_t kEvents = static_cast<size_t>(Event::kCount);
-std::string_view ToString(Event event);
+template <>
+inline constexpr Words<kEvents> kWordsOf<Event> = {
+#define X(name, text) text,
+    MEZZ_EVENTS(X)
+#undef X
+};
 
 // The counts that are not zero, by role, as " (data 3, index 2)". Empty if all are zero.
 std::string RolesText(const std::array<uint64_t, kBlockRoles>& counts);

@@ -11,7 +11,7 @@
 #include "cache/layout.h"
 #include "cache/media/medium.h"
 #include "cache/options.h"
-#include "cache/recoverer.h"
+#include "cache/recovery_report.h"
 #include "cache/segment_log.h"
 #include "cache/status.h"
 #include "cache/superblock.h"

@@ -12,7 +12,7 @@ namespace mezz {
 // Thread-safe. Lock order: TierParts::store_mutex, then Reclaimer's mutex.
 class Eraser {
  public:
-  explicit Eraser(const TierParts& parts) : parts_(parts) {}
+  explicit Eraser(TierParts& parts) : parts_(parts) {}
 
   // True: the block was resident, or staged.
   bool Erase(const BlockKey& key);
@@ -27,7 +27,7 @@ class Eraser {
   bool EraseDurably(const BlockKey& key);
   void ForsakeWhatIsStored();
 
-  const TierParts& parts_;
+  TierParts& parts_;
 };
 
 }  // namespace mezz

@@ -15,14 +15,14 @@ namespace mezz {
 // Thread-safe. Tells the operator (ScmOptions::on_trouble), once for each loss.
 class FaultHandler {
  public:
-  FaultHandler(const TierParts& parts, Eraser* eraser) : parts_(parts), eraser_(eraser) {}
+  FaultHandler(TierParts& parts, Eraser* eraser) : parts_(parts), eraser_(eraser) {}
 
   // Closes the tier, or leaves out one of several media, if the last allowed fault was found. Two loads if not.
   // REQUIRES: the caller holds no lock.
   void Handle() {
-    if (parts_.log->members().HasNewlyOut()) [[unlikely]]
+    if (parts_.log.members().HasNewlyOut()) [[unlikely]]
       LeaveMembersOut();
-    if (parts_.faults->IsClosing()) [[unlikely]]
+    if (parts_.faults.IsClosing()) [[unlikely]]
       CloseForGood();
   }
 
@@ -31,7 +31,7 @@ class FaultHandler {
   void CloseForGood();
   std::string WhyClosed() const;
 
-  const TierParts& parts_;
+  TierParts& parts_;
   Eraser* const eraser_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace mezz {
 
-class ScmTier;
+class BlockReader;
 
 // Where a block that an earlier life left comes from, as its first hit in this life reports it.
 enum class Carried : uint8_t {
@@ -29,7 +29,7 @@ class PinnedBlock {
   PinnedBlock& operator=(PinnedBlock&& other) noexcept;
   ~PinnedBlock() { Release(); }
 
-  explicit operator bool() const { return tier_ != nullptr; }
+  explicit operator bool() const { return reader_ != nullptr; }
   Form form() const { return form_; }
   // The block is raw and lies in DRAM, where it waits to be packed. That DRAM is small, so copy the block. A staged
   // block cannot be detached.
@@ -69,8 +69,8 @@ class PinnedBlock {
   const std::byte* Detach();
 
  private:
-  friend class ScmTier;
-  ScmTier* tier_ = nullptr;
+  friend class BlockReader;
+  BlockReader* reader_ = nullptr;
   std::span<const std::byte> stored_;
   uint32_t logical_bytes_ = 0;  // of a packed one
   Codec codec_ = Codec::kLz4;   // of a packed one

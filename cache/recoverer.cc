@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/recoverer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cassert>
 #include <functional>
 #include <utility>
 
 #include "cache/base/if_memory.h"
 #include "cache/base/in_parallel.h"
 #include "cache/base/start_thread.h"
-#include "cache/base/text.h"
-#include "cache/header_checksum.h"
-#include "cache/log_reader.h"
-#include "cache/pack/dictionary.h"
-#include "cache/pack/packer.h"
 #include "cache/reserved_fills.h"
 #include "cache/snapshot_restorer.h"
 
@@ -26,39 +17,8 @@ namespace {
 
 constexpr const char* kThreadName = "mezz-recover";
 constexpr size_t kHeadersAThread = 1024;  // fewer do not repay the thread
-constexpr uint8_t kKnownFlags = layout::kRecordVoid | layout::kRecordPacked | layout::kRecordRejected |
-                                layout::kRecordDictionary | layout::kRecordKeyed;
-
-// The prefix of a packed record, which lies in its first line.
-std::optional<layout::PackedPrefix> PrefixOf(const record::Header& header) {
-  return record::IsPacked(header) ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
-}
-
-bool IsNumber(uint64_t number) { return number != 0 && number <= UINT16_MAX; }
 
 }  // namespace
-
-std::string RecoveryReport::ToString() const {
-  switch (outcome) {
-    case Outcome::kNothingThere:
-      return {};
-    case Outcome::kDiscarded:
-      if (why.ends_with("cold")) return why;
-      return fmt::format("{}: its blocks are discarded", why);
-    case Outcome::kRecovered:
-      break;
-  }
-  const std::string how = from_snapshot ? " by the snapshot of its index"
-                          : no_snapshot.empty()
-                              ? std::string()
-                              : fmt::format(", record by record: the snapshot of its index {}", no_snapshot);
-  return fmt::format("was {}: {} blocks of {} are back{}{}, from {} segments in {} ms{}, and {} are not{}{}{}",
-                     clean ? "closed" : "not closed", records, HumanBytes(bytes), running ? " so far" : "",
-                     in_dram != 0 ? fmt::format(" ({} of them lay in DRAM too)", in_dram) : "", segments, milliseconds,
-                     how, dropped, given_up != 0 ? fmt::format("; {} segments were given up", given_up) : "",
-                     timed_out ? ": recovery_budget was over" : "",
-                     without_memory != 0 ? fmt::format("; there was no memory for {} of them", without_memory) : "");
-}
 
 Recoverer::Recoverer(const Medium& medium, const layout::Superblock& superblock, const ScmOptions& options,
                      SegmentLog* log, Index* index, Counters* counters, Dictionaries* dictionaries,
@@ -68,11 +28,12 @@ Recoverer::Recoverer(const Medium& medium, const layout::Superblock& superblock,
       options_(options),
       log_(log),
       index_(index),
-      counters_(counters),
       dictionaries_(dictionaries),
       guard_(guard),
       scan_({medium.base(), medium.bytes()}, superblock),
       begun_(std::chrono::steady_clock::now()),
+      found_dictionaries_(medium, log, dictionaries),
+      records_({scan_, options.pack, log, index, counters, dictionaries, hooks_}),
       shared_(std::make_unique<Shared>()) {
   shared_->report.outcome = RecoveryReport::Outcome::kRecovered;
   shared_->report.medium = medium.info().description;
@@ -144,10 +105,9 @@ void Recoverer::Prepare() {
   const size_t given_up = found_.size() - std::min(found_.size(), most);
   if (given_up != 0) PutGivenUpFirst(given_up);
   for (size_t i = 0; dictionaries_ != nullptr && i < given_up; ++i) {
-    ScanForDictionaries(&found_[i]);
-    ReadDictionaries(found_[i], /*kept=*/false);
-    for (size_t slot = 0; slot < highest_.size(); ++slot)
-      highest_[slot] = std::max(highest_[slot], found_[i].numbers[slot]);
+    FoundDictionaries::Scan(scan_, found_[i].fill, &found_[i].dictionaries);
+    found_dictionaries_.Read(found_[i].dictionaries, /*kept=*/false);
+    found_dictionaries_.NoteNumbers(found_[i].dictionaries);
   }
   found_.erase(found_.begin(), found_.begin() + static_cast<ptrdiff_t>(given_up));
   shared_->report.given_up = given_up;
@@ -203,7 +163,8 @@ bool Recoverer::RestoreSnapshot() {
   const bool is_checked = IfThereIsMemory([&] { wrong = restorer_->Check(); });
   if (!is_checked || !wrong.empty()) {
     restorer_->Forsake();
-    for (unsigned slot = 0; slot < highest_.size(); ++slot) highest_[slot] = restorer_->last_number(slot);
+    for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot)
+      found_dictionaries_.NoteNumber(slot, restorer_->last_number(slot));
     restorer_.reset();
     ConfirmFound();
     (void)IfThereIsMemory([&] {
@@ -253,7 +214,7 @@ Dictionaries::Numbers Recoverer::FindDictionaries() {
   ForEachInParallel(kThreadName, 0, found_.size(), /*a_thread=*/1, [&](size_t i) {
     const bool is_scanned = !IsEnded() && IfThereIsMemory([&] {
       MEZZ_TEST_POINT("walker.scans_for_dictionaries");
-      ScanForDictionaries(&found_[i]);
+      FoundDictionaries::Scan(scan_, found_[i].fill, &found_[i].dictionaries);
     });
     if (is_scanned) scanned.fetch_add(1, std::memory_order_relaxed);
     log_->Unpin(found_[i].fill.segment);
@@ -264,66 +225,22 @@ Dictionaries::Numbers Recoverer::FindDictionaries() {
   return all ? Dictionaries::Numbers::kKnown : Dictionaries::Numbers::kUnknown;
 }
 
-// Scans a segment for dictionaries. REQUIRES: nobody writes to it.
-void Recoverer::ScanForDictionaries(Found* found) {
-  scan_.Walk(found->fill, [&](uint64_t offset, const record::Header& header) {
-    uint64_t number = 0;
-    if ((header.flags & layout::kRecordDictionary) != 0) {
-      found->dictionaries.push_back(offset);
-      number = Dictionary::NumberIn(header.key);
-    } else if (const auto prefix = PrefixOf(header)) {
-      number = prefix->dictionary;
-    }
-    if (!IsNumber(number)) return;
-    uint16_t& highest = found->numbers[Dictionaries::SlotOf(static_cast<uint16_t>(number))];
-    highest = std::max(highest, static_cast<uint16_t>(number));
-  });
-}
-
-// Reads dictionaries in order of age. The youngest of each slot stays. Older ones have no records, and must not be
-// mistaken for it.
-void Recoverer::ReadDictionaries(const Found& found, bool kept) {
-  for (const uint64_t offset : found.dictionaries) {
-    record::Header header;
-    if (!CopyBytes({medium_.base() + offset, sizeof(header)}, &header)) continue;
-    const uint64_t number = Dictionary::NumberIn(header.key);
-    if (!IsNumber(number)) continue;
-    FoundDictionary& youngest = youngest_[Dictionaries::SlotOf(static_cast<uint16_t>(number))];
-    auto read = Dictionary::Read(record::HeaderAt(medium_, offset), dictionaries_->authenticator());
-    // Of one that was being written anew when power was cut the older copy is whole: it is written anew once more.
-    if (read == nullptr && youngest.dictionary != nullptr && youngest.dictionary->number() == number) {
-      youngest.offset = 0;
-      continue;
-    }
-    youngest = {.dictionary = std::move(read), .offset = kept ? offset : 0, .order = ++dictionaries_read_};
-  }
-}
-
-// Restores the dictionaries. One whose record lies in a segment that is given up is written anew later.
 void Recoverer::RestoreDictionaries() {
   for (const Found& found : found_) {
-    for (size_t slot = 0; slot < highest_.size(); ++slot)
-      highest_[slot] = std::max(highest_[slot], found.numbers[slot]);
-    if (found.dictionaries.empty() || !log_->awaiting().Pin(found.fill.segment)) continue;
+    found_dictionaries_.NoteNumbers(found.dictionaries);
+    if (found.dictionaries.records.empty() || !log_->awaiting().Pin(found.fill.segment)) continue;
     (void)IfThereIsMemory([&] {
       MEZZ_TEST_POINT("recovery.reads_dictionaries");
-      ReadDictionaries(found, /*kept=*/true);
+      found_dictionaries_.Read(found.dictionaries, /*kept=*/true);
     });
     log_->Unpin(found.fill.segment);
   }
-  std::ranges::sort(youngest_, {}, &FoundDictionary::order);  // so that the youngest of a role is the live one
-  for (FoundDictionary& found : youngest_) {
-    if (found.dictionary == nullptr) continue;
-    const unsigned slot = Dictionaries::SlotOf(found.dictionary->number());
-    dictionaries_->Restore(std::move(found.dictionary), found.offset);
-    if (found.offset != 0 && !log_->awaiting().Has(log_->SegmentAt(found.offset))) dictionaries_->LosePlace(slot);
-  }
-  for (unsigned slot = 0; slot < highest_.size(); ++slot) dictionaries_->SkipNumbers(slot, highest_[slot]);
+  found_dictionaries_.Restore();
 }
 
 // The work of each thread, until all segments are taken. Every ticket gets its turn, whatever happened to its segment.
 void Recoverer::RecoverSegments() {
-  Walked walked;
+  RecordRecoverer::Walked walked;
   for (;;) {
     size_t ticket = 0;
     {
@@ -333,7 +250,7 @@ void Recoverer::RecoverSegments() {
     }
     const Found& found = found_[found_.size() - 1 - ticket];
     const bool pinned = log_->awaiting().Pin(found.fill.segment);
-    const bool is_walked = pinned && IfThereIsMemory([&] { Walk(found, &walked); });
+    const bool is_walked = pinned && IfThereIsMemory([&] { records_.Walk(found.fill, &walked); });
     if (pinned && !is_walked) log_->Unpin(found.fill.segment);
     {
       std::unique_lock lock(shared_->mutex);
@@ -341,97 +258,14 @@ void Recoverer::RecoverSegments() {
       shared_->changed.wait(lock, [&] { return shared_->turn == ticket; });
     }
     MEZZ_TEST_POINT("recovery.segment_walked");
-    if (is_walked) TakeSegment(walked);
+    const RecoveryCounts part = is_walked ? records_.Publish(walked) : RecoveryCounts();
+    const bool empty = is_walked && part.segments == 0 && walked.fill.tail == log_->FirstRecord(found.fill.segment);
     const std::lock_guard lock(shared_->mutex);
+    shared_->report += part;
+    shared_->empty += empty ? 1 : 0;
     ++shared_->turn;
     shared_->changed.notify_all();
   }
-}
-
-// Walks the records of a segment. REQUIRES: the segment is pinned.
-void Recoverer::Walk(const Found& found, Walked* walked) const {
-  walked->fill = found.fill;
-  walked->entries.clear();
-  walked->dropped = 0;
-  MEZZ_TEST_POINT("walker.walks");
-  walked->fill.tail = scan_.Walk(found.fill, [&](uint64_t offset, const record::Header& header) {
-    if ((header.flags & (layout::kRecordVoid | layout::kRecordDictionary)) != 0) return;
-    if (!IsOfUse(header) || (hooks_.is_erased && hooks_.is_erased(header.key, found.fill, offset))) {
-      ++walked->dropped;
-      return;
-    }
-    const auto prefix = PrefixOf(header);
-    walked->entries.push_back({.hash = index_->Hash(header.key),
-                               .offset = offset,
-                               .bytes = header.payload_bytes,
-                               .role = header.role,
-                               .dictionary = prefix ? prefix->dictionary : uint16_t{0}});
-  });
-}
-
-// Whether the record can be used, if its dictionary is there.
-bool Recoverer::IsOfUse(const record::Header& header) const {
-  if ((header.flags & ~kKnownFlags) != 0 || !record::HasRole(header)) return false;
-  if (header.key.file() == FileId{0} || hooks_.is_forgotten(header.key.file())) return false;
-  if (!record::IsPacked(header)) return true;
-  const auto prefix = PrefixOf(header);
-  if (options_.pack == PackMode::kOff || !prefix) return false;
-  if (prefix->codec == Codec::kZstd) return MayUseZstd(options_.pack);
-  return prefix->codec != Codec::kImage || TakesImages(options_.pack);
-}
-
-// Adopts and publishes a segment, in its ticket's turn. Takes over the caller's pin.
-void Recoverer::TakeSegment(const Walked& walked) {
-  constexpr size_t kPrefetchAhead = 8;
-  const SegmentId segment = walked.fill.segment;
-  if (!log_->awaiting().Adopt(walked.fill)) {
-    log_->Unpin(segment);
-    const std::lock_guard lock(shared_->mutex);
-    shared_->empty += walked.fill.tail == log_->FirstRecord(segment) ? 1 : 0;
-    return;
-  }
-  RecoveryCounts part{.segments = 1, .dropped = walked.dropped};
-  const std::vector<Entry>& entries = walked.entries;
-  for (size_t left = entries.size(); left-- > 0;) {
-    if (left >= kPrefetchAhead) index_->Prefetch(entries[left - kPrefetchAhead].hash);
-    switch (Publish(entries[left], segment)) {
-      case Index::Refilled::kPublished:
-        ++part.records;
-        part.bytes += entries[left].bytes;
-        hooks_.grow();
-        break;
-      case Index::Refilled::kFull:
-        ++part.dropped;
-        break;
-      case Index::Refilled::kPassedOver:
-        ++part.passed_over;
-        break;
-      case Index::Refilled::kOver:
-        break;
-    }
-    MEZZ_TEST_POINT("recovery.record_published");
-  }
-  log_->Leave({.segment = segment, .place = {}});
-  const std::lock_guard lock(shared_->mutex);
-  shared_->report += part;
-}
-
-// Publishes a record. kFull is also the answer if its dictionary is missing.
-Index::Refilled Recoverer::Publish(const Entry& entry, SegmentId segment) {
-  if (entry.dictionary != 0 && !HoldsDictionary(entry.dictionary, segment)) return Index::Refilled::kFull;
-  // No heat: that is what tells a record that was not checked since (ScmTier::Find).
-  const IndexWord word = IndexWord::Make(entry.hash.tag, entry.offset / kLineBytes, /*dram=*/false, /*heat=*/0);
-  const Index::Refilled refilled = index_->PublishOldest(entry.hash, word);
-  if (refilled == Index::Refilled::kFull) counters_->Add(Event::kScmDisplaced, entry.role);
-  return refilled;
-}
-
-bool Recoverer::HoldsDictionary(uint16_t number, SegmentId segment) const {
-  if (dictionaries_ == nullptr) return false;
-  const auto held = dictionaries_->Take(Dictionaries::SlotOf(number));
-  if (!held || held->number() != number) return false;
-  log_->kept_dictionaries().Keep(segment, number);
-  return true;
 }
 
 bool Recoverer::IsStopped() const {

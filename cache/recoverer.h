@@ -1,50 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "cache/base/fork_guard.h"
 #include "cache/counters.h"
+#include "cache/found_dictionaries.h"
 #include "cache/index.h"
 #include "cache/layout.h"
 #include "cache/log_scan.h"
 #include "cache/media/medium.h"
 #include "cache/options.h"
 #include "cache/pack/dictionaries.h"
-#include "cache/recovery_counts.h"
+#include "cache/record_recoverer.h"
+#include "cache/recovery_report.h"
 #include "cache/segment_log.h"
 
 namespace mezz {
 
 class SnapshotRestorer;
-
-// What became of an earlier life's blocks when a tier was opened.
-struct RecoveryReport : RecoveryCounts {
-  enum class Outcome : uint8_t { kNothingThere, kDiscarded, kRecovered };
-  Outcome outcome = Outcome::kNothingThere;
-  std::string medium;            // if kRecovered: its description
-  std::string why;               // if kDiscarded: the rest of a sentence whose subject is the medium
-  bool asked = false;            // if kDiscarded: recovery=discard asked for it
-  bool clean = false;            // if kRecovered: the earlier life was closed, not killed
-  bool from_snapshot = false;    // if kRecovered: from a snapshot, not from each record's header
-  std::string no_snapshot;       // if kRecovered: why a snapshot that was there was not used
-  bool running = false;          // if kRecovered: it still runs, and the counts grow
-  bool timed_out = false;        // if kRecovered: recovery_budget ended it
-  uint64_t given_up = 0;         // segments not read: their room was needed, all was erased, or time was over
-  uint64_t without_memory = 0;   // of those: segments for which there was no memory
-  uint64_t milliseconds = 0;     // since Open
-  std::string ToString() const;  // one sentence; empty if there is nothing to say
-};
 
 // What a recovery calls in its tier. Each may be called until `over` was.
 struct RecoveryHooks {
@@ -102,26 +83,7 @@ class Recoverer {
  private:
   struct Found {
     SegmentLog::Fill fill;
-    std::vector<uint64_t> dictionaries;                    // where their records lie
-    std::array<uint16_t, Dictionaries::kSlots> numbers{};  // of each slot the highest number that a record names
-  };
-  struct FoundDictionary {
-    std::unique_ptr<const Dictionary> dictionary;
-    uint64_t offset = 0;  // 0: its segment was given up
-    size_t order = 0;     // higher for a younger one
-  };
-  // A record that may go into the index.
-  struct Entry {
-    KeyHash hash;
-    uint64_t offset;
-    uint32_t bytes;  // of the payload
-    BlockRole role;
-    uint16_t dictionary;  // 0: none
-  };
-  struct Walked {
-    SegmentLog::Fill fill;
-    std::vector<Entry> entries;  // in order of offset
-    uint64_t dropped = 0;
+    FoundDictionaries::InSegment dictionaries;
   };
   // What the threads and their callers share. A forked child leaks it when it ends.
   struct Shared {
@@ -142,15 +104,8 @@ class Recoverer {
   bool RestoreSnapshot();
   void ConfirmFound();
   Dictionaries::Numbers FindDictionaries();
-  void ScanForDictionaries(Found* found);
-  void ReadDictionaries(const Found& found, bool kept);
   void RestoreDictionaries();
   void RecoverSegments();
-  void Walk(const Found& found, Walked* walked) const;
-  void TakeSegment(const Walked& walked);
-  Index::Refilled Publish(const Entry& entry, SegmentId segment);
-  bool HoldsDictionary(uint16_t number, SegmentId segment) const;
-  bool IsOfUse(const record::Header& header) const;
   bool IsStopped() const;
   bool IsEnded();
   bool IsEndedLocked();
@@ -162,17 +117,15 @@ class Recoverer {
   const ScmOptions& options_;
   SegmentLog* const log_;
   Index* const index_;
-  Counters* const counters_;
   Dictionaries* const dictionaries_;
   const ForkGuard& guard_;
   const LogScan scan_;
   const std::chrono::steady_clock::time_point begun_;
   RecoveryHooks hooks_;
   std::unique_ptr<SnapshotRestorer> restorer_;  // null: there is no snapshot, or it was given up
-  std::vector<Found> found_;                    // by sequence; threads change only their own, in ScanForDictionaries
-  std::array<uint16_t, Dictionaries::kSlots> highest_{};        // of each slot the highest number that records name
-  std::array<FoundDictionary, Dictionaries::kSlots> youngest_;  // of each slot
-  size_t dictionaries_read_ = 0;
+  std::vector<Found> found_;                    // by sequence; threads change only their own, in FindDictionaries
+  FoundDictionaries found_dictionaries_;
+  RecordRecoverer records_;
   std::unique_ptr<Shared> shared_;
 };
 

@@ -17,7 +17,7 @@ namespace mezz {
 // Thread-safe. SetMemberCapacity holds a lock while it empties segments; no other call takes that.
 class Resizer {
  public:
-  Resizer(const TierParts& parts, FaultHandler* fault_handler) : parts_(parts), fault_handler_(fault_handler) {}
+  Resizer(TierParts& parts, FaultHandler* fault_handler) : parts_(parts), fault_handler_(fault_handler) {}
 
   Status SetCapacity(uint64_t bytes);
   Status SetMemberCapacity(size_t member, uint64_t bytes);
@@ -26,7 +26,7 @@ class Resizer {
   Status MayResize(const std::string& asked) const;
   Status CheckMemberLimit(const std::string& asked, size_t member, uint32_t wanted) const;
 
-  const TierParts& parts_;
+  TierParts& parts_;
   FaultHandler* const fault_handler_;
   Mutex resizing_;  // held while the limit of one of several media changes
 };

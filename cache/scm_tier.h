@@ -1,49 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cache/base/fork_guard.h"
 #include "cache/block_source.h"
 #include "cache/counters.h"
-#include "cache/media/bus_errors.h"
-#include "cache/media/emulation.h"
 #include "cache/media/medium.h"
+#include "cache/media/model.h"
 #include "cache/media/preparer.h"
 #include "cache/options.h"
 #include "cache/pinned_block.h"
 #include "cache/put.h"
-#include "cache/recoverer.h"
+#include "cache/recovery_report.h"
 #include "cache/scm_figures.h"
-#include "cache/shares.h"
+#include "cache/scm_shares.h"
 #include "cache/status.h"
-#include "cache/superblock.h"
 #include "cache/survivor_judge.h"
 #include "cache/types.h"
 
 namespace mezz {
 
-class Authenticator;
-class EarlierLife;
-
-// What a hit does to the record's heat.
-enum class Heat : uint8_t {
-  kRaise,     // raises it: the hit is evidence that the block is wanted
-  kKeep,      // leaves it: the hit is no such evidence
-  kHandOver,  // takes it away: another block inherits the heat, and reclaim lets this record go
-};
-
-// Whether a key has a record, and whether that holds the same bytes as the caller's.
-enum class Held : uint8_t { kNothing, kSame, kOther };
+struct TierRooms;
 
 // A store of immutable blocks in byte-addressable memory. Blocks are appended to segments, a compact index in DRAM
 // finds them, and hits are served in place under a pin. Reclaim empties the oldest segment, and gives records that were
@@ -85,8 +67,6 @@ class ScmTier {
  public:
   // `judge` decides which records survive a reclaim. It is not owned and must outlive the tier. If it is null, those
   // survive that were hit and are not in DRAM.
-  // `wrap`, for tests, is given the medium that was opened, and gives what the tier is to use.
-  using WrapMedium = std::function<std::unique_ptr<Medium>(std::unique_ptr<Medium>)>;
   static Status Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge = nullptr,
                      const WrapMedium& wrap = {});
   // Closes the tier. With scrub_on_close this blocks for long. REQUIRES: no PinnedBlock and no detached pin is left.
@@ -168,7 +148,7 @@ class ScmTier {
   // `payload` must be an address that PinnedBlock::Detach returned.
   void Unpin(const std::byte* payload);
   bool Owns(const void* address) const {
-    return address >= medium_->base() && address < medium_->base() + medium_->bytes();
+    return address >= medium_.base() && address < medium_.base() + medium_.bytes();
   }
 
   // Uses at most `bytes` of the medium from now on; 0 stops admission and empties the tier. Segments that are pinned
@@ -183,18 +163,8 @@ class ScmTier {
   // media, but not nothing.
   Status SetMemberCapacity(size_t member, uint64_t bytes);
 
-  // Adds a share of the tier (shares.h), for one of several users of it: what he puts is his, until it is reclaimed.
-  // The blocks that an earlier life left under this name are his again. At most kSharesMax - 1 at a time.
-  // Refuses what Shares::Add refuses.
-  Status AddShare(std::string_view name, const ShareLimits& limits, ShareId* id);
-  Status ChangeShare(ShareId id, const ShareLimits& limits);
-  // Takes the share's limits away. Its blocks stay as the rest's do. REQUIRES: nobody puts for it any more.
-  void RemoveShare(ShareId id);
-  // Bytes of segments that hold the share's records, of kNoShare too; and its limits in bytes.
-  struct ShareUse {
-    uint64_t bytes = 0, reserved_bytes = 0, max_bytes = 0;
-  };
-  ShareUse UseOf(ShareId id) const;
+  // Parts of the tier for several users of it.
+  ScmShares& shares();
 
   // Sets the codec of new records, and of those that reclaim packs; empty: none is packed. Records that are packed
   // already are unpacked with their own codec. REQUIRES: options().pack == PackMode::kAuto.
@@ -204,33 +174,8 @@ class ScmTier {
   // of its records are worth sparing. A smaller value saves writes, and keeps the segment's other records too. 0, until
   // it is set: never.
   void SetRequeuePercent(unsigned percent);
-  // The capacity in use, without segments whose memory failed. 0 if the tier is closed.
-  uint64_t capacity_bytes() const;
   // Whether this process is a forked child of the one that opened the tier.
   bool in_child() const { return !guard_.InParent(); }
-  // Whether the tier has closed itself, or is about to (ScmOptions::faults_max).
-  bool is_closed() const;
-  // Faults of the medium since it was opened: bytes that were whole in this life and are not any more.
-  uint32_t faults() const;
-  // Those of the faults that were contained bus errors.
-  uint64_t bus_errors() const;
-  // Bytes of the segments that are out of use, because their memory failed or holds bad blocks.
-  uint64_t quarantined_bytes() const;
-  // Bytes of segments that hold records. Cheap.
-  uint64_t usage_bytes() const;
-  // One of several media.
-  struct MemberFigures {
-    std::string description;
-    // That may be used, as far as SetCapacity lets the tier use all of them; and that hold records.
-    uint64_t bytes = 0, usage_bytes = 0;
-    uint32_t faults = 0;
-    bool is_out = false;  // it failed, and is not used any more
-    Level level = Level::kFast;
-  };
-  // Empty if the tier has one medium. Walks the segment table.
-  std::vector<MemberFigures> MembersNow() const;
-  // Bytes of segments that are pinned now. Walks the segment table: tens of microseconds for 10,000 segments.
-  uint64_t pinned_bytes() const;
   // Whether pins get in the way of reclaim, so that the caller should copy rather than pin. Cheap. It becomes false
   // soon after the pins are released, if it is asked at every hit.
   bool PinPressure();
@@ -239,55 +184,28 @@ class ScmTier {
   // Returns the bytes checked. ScmOptions::scrub_bytes_per_second does so in the background.
   uint64_t Scrub(uint64_t bytes);
 
-  // The most records that one thread settled in one stay in reclaim, since the last call of this: a measure of how long
-  // a put may have waited.
-  uint64_t TakeLongestReclaim();
-
-  // Calls `visit(key, bytes of the block, role)` for resident blocks. Concurrent changes may be seen or not. While the
-  // index grows, a block may be visited twice.
-  void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) const;
-  // The bytes that resident blocks of files with `such` take on the medium. Staged blocks take none yet.
-  uint64_t RecordBytesOf(const std::function<bool(FileId)>& such) const;
-
-  // How many bytes of the medium are ready, from its start: its pages are made present in the background
-  // (ScmOptions::prepare), and the tier uses what is ready. If space runs out meanwhile, the tier stays with that, and
-  // PrepareStatus says why.
-  uint64_t ready_bytes() const { return preparer_->ready_bytes(); }
-  uint64_t huge_page_bytes() const { return preparer_->huge_bytes(); }  // of them, as the pages came
-  Status PrepareStatus() const { return preparer_->status(); }
-  Status WaitUntilPrepared() { return preparer_->Wait(); }
+  // What makes the medium's pages present in the background (ScmOptions::prepare). The tier uses what is ready. If
+  // space runs out meanwhile, it stays with that.
+  const Preparer& preparer() const;
 
   // How far the recovery of an earlier life's blocks has come (ScmOptions::recovery).
   RecoveryReport recovery() const;
   // Waits until the recovery is over.
   void WaitUntilRecovered() const;
 
-  size_t max_block_bytes() const;
-  // How many bytes a block of `bytes` would probably take packed, judged by those packed of late.
-  uint32_t PackedBytesExpected(uint32_t bytes) const;
-  // The size that zstd packs to of late, in percent of LZ4's. REQUIRES: options().pack == PackMode::kAuto.
-  unsigned zstd_percent() const;
-  uint64_t resident_blocks() const;
-  ScmDram dram() const;
   // The DRAM that a tier of these options takes once it is open, with one workspace if it packs. REQUIRES: the options
   // are valid.
   static ScmDram DramNeeded(const ScmOptions& options);
   const ScmOptions& options() const { return options_; }
-  const MediumInfo& medium_info() const { return medium_->info(); }
-  // What is wrong with the name of the medium's file: see Medium::NameTrouble and IsNameless.
-  std::string name_trouble() const { return medium_->NameTrouble(); }
-  bool is_nameless() const { return medium_->IsNameless(); }
+  const Medium& medium() const { return medium_; }
+  // Of its size, its use, its faults.
+  const ScmFigures& figures() const;
   Counters& counters() { return counters_; }
   // The model of the medium that the block lies on; null: it is not emulated.
   const MediumModel* ModelOf(const PinnedBlock& block) const;
 
   // Waits until nothing is staged, including what is put meanwhile.
   void Drain() const;
-  // Puts that staged their block; and puts that packed it themselves, because the stage was full.
-  uint64_t staged_puts() const;
-  uint64_t unstaged_puts() const;
-  // Tombstones that erase=durable wrote since Open.
-  uint64_t tombstones_written() const;
   // For tests. Drains, and waits until the dictionaries that were due are trained and those that no record uses any
   // more are gone.
   void SettleDictionaries() const;
@@ -295,29 +213,14 @@ class ScmTier {
   ScmAudit Audit() const;
 
  private:
-  friend class PinnedBlock;
-  class Impl;
-  explicit ScmTier(const ScmOptions& options);
-  Status OpenMedia(const WrapMedium& wrap, bool* existing);
-  Status TakeSuperblock();
-  void StartPreparer();
-  void Close();
-  std::vector<uint64_t> ReadyEnds() const;
-  bool WipeSegments(const std::vector<uint32_t>& held, const std::vector<uint64_t>& ready_ends);
-  Status StartThreads();
+  explicit ScmTier(std::unique_ptr<TierRooms> rooms);
 
-  ScmOptions options_;
-  ForkGuard guard_;
-  std::unique_ptr<Medium> medium_;
-  std::unique_ptr<BusErrorWatch> watch_;  // lives as long as the medium is read
-  std::unique_ptr<Emulation> emulation_;  // null without a model
-  Counters counters_;
-  std::unique_ptr<Authenticator> authenticator_;  // null without verify=keyed
-  std::unique_ptr<EarlierLife> earlier_;
-  std::unique_ptr<SuperblockKeeper> keeper_;
-  std::unique_ptr<Impl> impl_;
-  bool opened_ = false;                 // Open has returned this tier
-  std::unique_ptr<Preparer> preparer_;  // last: its threads end before what they tell
+  const std::unique_ptr<TierRooms> rooms_;
+  // Of the rooms, for what is inlined.
+  const ScmOptions& options_;
+  const ForkGuard& guard_;
+  const Medium& medium_;
+  Counters& counters_;
 };
 
 }  // namespace mezz

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cassert>
 
-#include "cache/log_reader.h"
 #include "cache/log_rules.h"
 
 namespace mezz {
 
 SegmentCleaner::SegmentCleaner(const CleanerParts& parts, Level level, SegmentCleaner* slower)
-    : parts_(parts), level_(level), slower_(slower), survivor_credit_(parts.log->segment_bytes()) {}
+    : parts_(parts), level_(level), slower_(slower), mover_(parts_, level) {}
 
 bool SegmentCleaner::Work(uint64_t bytes, Mode mode, ShareId needs) {
   // What was begun otherwise ends so.
@@ -64,11 +63,7 @@ void SegmentCleaner::StartPass(Pass pass) {
   victim_->pass = pass;
   victim_->cursor = parts_.log->FirstRecord(victim_->segment);
   if (pass != Pass::kEmpty) return;
-  // Of the bytes in use: a segment with a large record that did not fit may hold half of what another does.
-  survivor_credit_ =
-      std::min(survivor_credit_ + (victim_->end - victim_->cursor) / log_rules::kSurvivorShareDenominator *
-                                      log_rules::kSurvivorShareNumerator,
-               log_rules::kCreditMaxSegments * parts_.log->segment_bytes());
+  mover_.AddCredit(victim_->end - victim_->cursor);
 }
 
 void SegmentCleaner::FinishPass() {
@@ -161,37 +156,43 @@ Fate SegmentCleaner::FateOf(const record::Header& header, IndexWord word, bool p
   return fate;
 }
 
-void SegmentCleaner::Settle(uint64_t offset, record::Header header, Mode mode) {
+void SegmentCleaner::Settle(uint64_t offset, const record::Header& header, Mode mode) {
   const KeyHash hash = parts_.index->Hash(header.key);
-  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  Index::Entry entry = parts_.index->FindLine(hash, offset / kLineBytes);
+  RecordMover::Record from{.segment = victim_->segment,
+                           .generation = victim_->generation,
+                           .share = victim_->share,
+                           .offset = offset,
+                           .header = header};
+  from.entry = parts_.index->FindLine(hash, offset / kLineBytes);
   const bool dead = IsDead(header);
-  bool packable = entry && parts_.packer != nullptr && mode == Mode::kSpare && !dead &&
+  bool packable = from.entry && parts_.packer != nullptr && mode == Mode::kSpare && !dead &&
                   (header.flags & (layout::kRecordPacked | layout::kRecordRejected)) == 0 &&
                   parts_.packer->Wants(header.role, record::PayloadBytes(header));
   // Until it was replaced or erased.
-  for (; entry; entry = parts_.index->FindLine(hash, offset / kLineBytes)) {
+  for (; from.entry; from.entry = parts_.index->FindLine(hash, offset / kLineBytes)) {
     const bool may_stay = (mode == Mode::kSpare || mode == Mode::kMove) && !dead;
-    const Fate fate = may_stay ? FateOf(header, entry.word, packable) : Fate::kDrop;
+    const Fate fate = may_stay ? FateOf(from.header, from.entry.word, packable) : Fate::kDrop;
     const bool must_move = fate == Fate::kSpare || victim_->is_reserved;
-    const bool moves = mode == Mode::kMove && may_stay && (must_move || MovesUnjudged());
+    const bool moves = mode == Mode::kMove && may_stay && (must_move || mover_.MovesUnjudged());
     // Nobody could tell the copy's mark from what this life's DRAM tier holds.
-    if ((fate != Fate::kDrop || moves) && IsMark(entry.word)) entry.word = parts_.index->Touch(entry, /*heat=*/0);
+    if ((fate != Fate::kDrop || moves) && IsMark(from.entry.word))
+      from.entry.word = parts_.index->Touch(from.entry, /*heat=*/0);
     if (fate != Fate::kDrop && fate != Fate::kDemote && packable) {
-      const Packing packing = Pack(offset, header, entry, fate);
-      if (packing == Packing::kDone) return;
+      const RecordMover::Packing packing = mover_.Pack(from, fate);
+      if (packing == RecordMover::Packing::kDone) return;
       packable = false;
-      if (packing == Packing::kUseless) header.flags |= layout::kRecordRejected;
-      if (packing != Packing::kNoRoom && fate == Fate::kPack) continue;  // judged again, as what it is
+      if (packing == RecordMover::Packing::kUseless) from.header.flags |= layout::kRecordRejected;
+      // Judged again, as what it is.
+      if (packing != RecordMover::Packing::kNoRoom && fate == Fate::kPack) continue;
     }
-    const bool spares = mode == Mode::kSpare && fate == Fate::kSpare && bytes <= survivor_credit_;
+    const bool spares = mode == Mode::kSpare && fate == Fate::kSpare && mover_.HasCredit(from.bytes());
     const bool demotes = fate != Fate::kDrop && MayDemote();  // what cannot be spared, too
-    if ((moves || spares || demotes) && !MayCopy(header, offset, entry)) return;
+    if ((moves || spares || demotes) && !mover_.MayCopy(from)) return;
     const auto whom = must_move ? SegmentLog::For::kReclaim : SegmentLog::For::kWriter;
-    if (moves && MoveOut(offset, header, entry, whom)) return;
-    if (spares && Spare(offset, header, entry)) return;
-    if (demotes && Demote(offset, header, entry)) return;
-    if (parts_.index->Drop(entry) == Index::Outcome::kDone) {
+    if (moves && mover_.MoveOut(from, whom)) return;
+    if (spares && mover_.Spare(from)) return;
+    if (demotes && mover_.Demote(from, slower_->TakeIn(from.bytes(), from.share))) return;
+    if (parts_.index->Drop(from.entry) == Index::Outcome::kDone) {
       if (dead) return CountDead(parts_.counters, header);
       return parts_.counters->Add(Event::kScmDropped, header.role);
     }
@@ -199,187 +200,12 @@ void SegmentCleaner::Settle(uint64_t offset, record::Header header, Mode mode) {
   }
 }
 
-// Whether a record may be copied. A copy is not told any more from what was stored in this life, so what no hit has
-// checked is checked here. False: it was damaged, and is forgotten.
-bool SegmentCleaner::MayCopy(const record::Header& header, uint64_t offset, Index::Entry entry) {
-  if (entry.word.heat() != 0 || !parts_.log->IsAdopted(victim_->segment) ||
-      record::PayloadIsWhole(record::HeaderAt(parts_.medium, offset), parts_.authenticator))
-    return true;
-  parts_.counters->Add(Event::kScmChecksumMismatch, header.role);
-  parts_.index->RemoveRecord(entry);
-  return false;
-}
-
-// Spares a record. False: there was no room for the copy, or it could not be made.
-bool SegmentCleaner::Spare(uint64_t offset, const record::Header& header, Index::Entry entry) {
-  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  const auto to = ReserveAsProven(level_, bytes, victim_->share);
-  if (!to || !Copy(offset, header, *to)) return false;
-  assert(bytes <= survivor_credit_);
-  survivor_credit_ -= bytes;
-  parts_.counters->Add(Event::kScmSecondChance, header.role);
-  parts_.counters->Add(Event::kScmSecondChanceBytes, header.role, bytes);
-  (void)PointToCopy(entry, *to, /*heat_cost=*/1);
-  return true;
-}
-
-// Demotes a record. As Spare.
-bool SegmentCleaner::Demote(uint64_t offset, const record::Header& header, Index::Entry entry) {
-  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  const auto to = slower_->TakeIn(bytes, victim_->share);
-  if (!to || !Copy(offset, header, *to)) return false;
-  // Not so hot that it would rise again before it is hit there.
-  const unsigned heat_cost = entry.word.heat() - std::min(entry.word.heat(), log_rules::kRaiseHeat - 1);
-  if (!PointToCopy(entry, *to, heat_cost)) return true;
-  parts_.counters->Add(Event::kScmDemoted, header.role);
-  parts_.counters->Add(Event::kScmDemotedBytes, header.role, bytes);
-  return true;
-}
-
-Level SegmentCleaner::LevelToMoveTo() const {
-  if (parts_.log->space().IsInUse(level_)) return level_;
-  return level_ == Level::kFast && parts_.log->has_slow() ? Level::kSlow : Level::kFast;
-}
-
-// Whether what lies in a withdrawn segment moves unjudged: it displaces nothing, as more is free than reclaim keeps
-// free for writers.
-bool SegmentCleaner::MovesUnjudged() const {
-  const Level level = LevelToMoveTo();
-  return parts_.log->space().free_segments(level) >
-         log_rules::FreeKept(parts_.log->writer_lanes(level)) + log_rules::kFreeToMove;
-}
-
-// Moves a record of a withdrawn segment as it is. As Spare. For kReclaim it may take the last free segment, and go
-// beyond the maximum of a share, which is less now.
-bool SegmentCleaner::MoveOut(uint64_t offset, const record::Header& header, Index::Entry entry, SegmentLog::For whom) {
-  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  const auto to = Reserve(LevelToMoveTo(), victim_->generation, bytes, victim_->share, whom);
-  if (!to || !Copy(offset, header, *to)) return false;
-  parts_.counters->Add(Event::kScmSecondChance, header.role);
-  parts_.counters->Add(Event::kScmSecondChanceBytes, header.role, bytes);
-  (void)PointToCopy(entry, *to, /*heat_cost=*/0);
-  return true;
-}
-
-// Makes the index name the copy, and ends its reservation. False: the record was erased or replaced meanwhile.
-bool SegmentCleaner::PointToCopy(Index::Entry entry, const SegmentLog::Reservation& to, unsigned heat_cost) {
-  MEZZ_TEST_POINT("reclaim.before_move");
-  const bool moved = parts_.index->Move(entry, to.place.offset / kLineBytes, heat_cost) == Index::Outcome::kDone;
-  MEZZ_TEST_POINT("reclaim.moved");
-  parts_.log->Leave(to);
-  return moved;
-}
-
 // Reserves space for a record that the faster level demotes, and cleans a little more than that.
 std::optional<SegmentLog::Reservation> SegmentCleaner::TakeIn(uint64_t bytes, ShareId share) {
   const uint32_t free = parts_.log->space().free_segments(level_);
   const bool urgent = free <= 1 || parts_.log->owners().IsFull(share, level_);
   if (urgent || free <= 2) Work(bytes * (urgent ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, share);
-  return Reserve(level_, Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
-}
-
-// Packs a record. Its bytes are checked first, as packing would give damaged bytes a good checksum.
-SegmentCleaner::Packing SegmentCleaner::Pack(uint64_t offset, const record::Header& header, Index::Entry entry,
-                                             Fate fate) {
-  if (parts_.emulation != nullptr) parts_.emulation->ChargeStreamRead(offset, header.payload_bytes);
-  if (!record::PayloadIsWhole(record::HeaderAt(parts_.medium, offset), parts_.authenticator)) {
-    LogReader(parts_.medium, parts_.log, parts_.counters).NoteMismatch(header.role, entry.word);
-    parts_.index->RemoveRecord(entry);
-    return Packing::kDone;
-  }
-  std::span<const std::byte> payload;
-  if (record::SteadyBytes({parts_.medium.base() + offset + sizeof(record::Header), record::PayloadBytes(header)},
-                          &payload) != record::Steady::kHere)
-    return Packing::kNoMemory;  // or the copy finds out what it is
-  const PackedBlock packed = parts_.packer->Pack(header.role, payload, record::StoredChecksum(header));
-  if (packed.outcome() == PackedBlock::Outcome::kRejected) return Packing::kUseless;
-  if (packed.outcome() != PackedBlock::Outcome::kPacked) return Packing::kNoMemory;
-  const uint64_t bytes = record::BytesFor(packed.bytes().size(), parts_.authenticator);
-  const auto to = bytes <= survivor_credit_ ? ReserveForPacked(bytes, fate) : std::nullopt;
-  if (!to) return Packing::kNoRoom;
-  survivor_credit_ -= bytes;
-  if (!record::Write(parts_.medium, to->place, header.key, header.role, packed.bytes().size(),
-                     SpanSource{packed.bytes()}, layout::kRecordPacked, parts_.authenticator)) {
-    parts_.log->Leave(*to);
-    return Packing::kNoRoom;
-  }
-  if (packed.dictionary() != 0) parts_.log->kept_dictionaries().Keep(to->segment, packed.dictionary());
-  if (parts_.emulation != nullptr) parts_.emulation->ChargeWrite(to->place.offset, bytes);
-  parts_.counters->Add(fate == Fate::kSpare ? Event::kScmSecondChance : Event::kScmPackedAtReclaim, header.role);
-  if (fate == Fate::kSpare) parts_.counters->Add(Event::kScmSecondChanceBytes, header.role, bytes);
-  parts_.counters->Add(Event::kScmWrittenBytes, header.role, bytes);
-  (void)PointToCopy(entry, *to, fate == Fate::kSpare ? 1 : 0);
-  return Packing::kDone;
-}
-
-std::optional<SegmentLog::Reservation> SegmentCleaner::Reserve(Level level, Generation generation, uint64_t bytes,
-                                                               ShareId share, SegmentLog::For whom) {
-  const unsigned lane = parts_.log->LaneOf(share, generation, level);
-  auto to = parts_.log->Reserve(lane, bytes);
-  if (!to && parts_.log->Advance(lane, bytes, whom)) to = parts_.log->Reserve(lane, bytes);
-  return to;
-}
-
-std::optional<SegmentLog::Reservation> SegmentCleaner::ReserveAsProven(Level level, uint64_t bytes, ShareId share) {
-  return Reserve(level, Generation::kProven, bytes, share, SegmentLog::For::kReclaim);
-}
-
-// Reserves space for a packed record. Young ones share a lane with writers, and its next segment too. The last free
-// segment stays for the proven.
-std::optional<SegmentLog::Reservation> SegmentCleaner::ReserveForPacked(uint64_t bytes, Fate fate) {
-  const ShareId share = victim_->share;
-  if (fate == Fate::kSpare || victim_->generation == Generation::kProven) return ReserveAsProven(level_, bytes, share);
-  const auto to = Reserve(level_, Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
-  return to ? to : ReserveAsProven(level_, bytes, share);
-}
-
-// Copies a record to space that was reserved. False: it cannot be read, and the space was given back.
-bool SegmentCleaner::Copy(uint64_t offset, const record::Header& header, const SegmentLog::Reservation& to) {
-  if (!record::Copy(parts_.medium, offset, header, to.place)) {
-    parts_.log->Leave(to);
-    return false;
-  }
-  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  parts_.counters->Add(Event::kScmWrittenBytes, header.role, bytes);
-  if (record::IsPacked(header)) KeepDictionary(offset, to.segment);
-  if (parts_.emulation != nullptr) {
-    parts_.emulation->ChargeStreamRead(offset, bytes);
-    parts_.emulation->ChargeWrite(to.place.offset, bytes);
-  }
-  return true;
-}
-
-// Makes the segment `to`, where the copy goes, keep the record's dictionary. If the record's own segment does not keep
-// it, the record is damaged, and its copy will be a miss too.
-void SegmentCleaner::KeepDictionary(uint64_t offset, SegmentId to) {
-  std::optional<layout::PackedPrefix> prefix;
-  const bool read =
-      BusErrors::Try([&] { prefix = Packer::ReadPrefix(record::PayloadOf(record::HeaderAt(parts_.medium, offset))); });
-  if (read && prefix && parts_.log->kept_dictionaries().Keeps(victim_->segment, prefix->dictionary))
-    parts_.log->kept_dictionaries().Keep(to, prefix->dictionary);
-}
-
-void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
-  for (unsigned slot = 0; parts_.dictionaries != nullptr && slot < Dictionaries::kSlots; ++slot) {
-    const Dictionaries::Lease dictionary =
-        parts_.dictionaries->Take(slot);  // so the place is not another's in a moment
-    if (!dictionary) continue;
-    const uint64_t place = parts_.dictionaries->place(slot);
-    if (place == 0) parts_.dictionaries->CallTrainer();  // there may be room now
-    if (place == 0 || parts_.log->SegmentAt(place) != lost) continue;
-    // A tier that is switched off keeps none; and it would not end.
-    const auto to = parts_.log->space().limit() == 0
-                        ? std::nullopt
-                        : ReserveAsProven(LevelToMoveTo(), parts_.dictionaries->RecordBytes(*dictionary), kNoShare);
-    if (!to) {
-      parts_.dictionaries->LosePlace(slot);
-      continue;
-    }
-    if (!parts_.dictionaries->Write(*dictionary, parts_.medium, to->place, parts_.emulation, parts_.counters))
-      parts_.dictionaries->LosePlace(slot);
-    parts_.log->kept_dictionaries().CheckPlaces();
-    parts_.log->Leave(*to);
-  }
+  return mover_.ReserveYoung(bytes, share);
 }
 
 // Forgets all words of the segment that the index still has: the medium lost a header, so the walk cannot go on.

@@ -7,30 +7,13 @@
 
 #include "cache/base/atomic.h"
 #include "cache/counters.h"
-#include "cache/dead_files.h"
 #include "cache/index.h"
-#include "cache/media/emulation.h"
-#include "cache/media/medium.h"
-#include "cache/pack/packer.h"
 #include "cache/record.h"
+#include "cache/record_mover.h"
 #include "cache/segment_log.h"
 #include "cache/survivor_judge.h"
 
 namespace mezz {
-
-// What a cleaner works with. Nothing is owned. Those from `emulation` on may be null.
-struct CleanerParts {
-  const Medium& medium;
-  SegmentLog* log;
-  Index* index;
-  Counters* counters;
-  Emulation* emulation = nullptr;
-  SurvivorJudge* judge = nullptr;
-  Packer* packer = nullptr;
-  Dictionaries* dictionaries = nullptr;
-  const DeadFiles* dead = nullptr;
-  const Authenticator* authenticator = nullptr;
-};
 
 // Empties segments of one level, one victim (SegmentLog::TakeVictim) after the other: the cleaner of a log-structured
 // file system (Rosenblum and Ousterhout, SOSP'91). Records that the judge spares, and that the DRAM tier does not hold,
@@ -56,9 +39,8 @@ struct CleanerParts {
 // Records of dictionaries are not judged. A dictionary in a victim is written anew before the victim drains, unless it
 // is gone by then. If there is no room, the trainer writes it later.
 //
-// In the long run survivors take at most fifteen sixteenths of what is emptied, so space comes free even where
-// everything is hot; a few victims may be spared whole on credit. What is demoted takes no space of the level, so it
-// needs no credit: the slow level's cleaner makes room for it, a little with each record.
+// What is spared needs credit (RecordMover). What is demoted takes no space of the level, so it needs none: the slow
+// level's cleaner makes room for it, a little with each record.
 //
 // A record of a forgotten file is dropped without asking the judge. A sparse segment (SegmentLog) is emptied at once,
 // whatever its generation.
@@ -80,10 +62,8 @@ class SegmentCleaner {
   std::optional<SegmentId> victim() const { return victim_ ? std::optional(victim_->segment) : std::nullopt; }
   // Leaves the victim to the caller, who is to drain it.
   void GiveUpVictim() { victim_.reset(); }
-  // Where kMove moves what lies there: to the same level, if that is in use without it.
-  Level LevelToMoveTo() const;
-  // Writes dictionaries anew whose records lay in the segment `lost`.
-  void RewriteDictionaries(SegmentId lost);
+  Level LevelToMoveTo() const { return mover_.LevelToMoveTo(); }
+  void RewriteDictionaries(SegmentId lost) { mover_.RewriteDictionaries(lost); }
   // Takes words out of the index that point into a segment with `is`.
   template <typename Is>
   void ForgetIf(const Is& is) {
@@ -121,32 +101,18 @@ class SegmentCleaner {
   void StartPass(Pass pass);
   void FinishPass();
   void Weigh(const record::Header& header, uint64_t offset);
-  enum class Packing { kDone, kUseless, kNoMemory, kNoRoom };
   bool IsMark(IndexWord word) const;
   Fate FateOf(const record::Header& header, IndexWord word, bool packable) const;
-  void Settle(uint64_t offset, record::Header header, Mode mode);
+  void Settle(uint64_t offset, const record::Header& header, Mode mode);
   bool MayDemote() const { return slower_ != nullptr && parts_.log->space().IsInUse(Level::kSlow); }
-  bool MayCopy(const record::Header& header, uint64_t offset, Index::Entry entry);
-  bool Spare(uint64_t offset, const record::Header& header, Index::Entry entry);
-  bool Demote(uint64_t offset, const record::Header& header, Index::Entry entry);
-  bool MovesUnjudged() const;
-  bool MoveOut(uint64_t offset, const record::Header& header, Index::Entry entry, SegmentLog::For whom);
-  bool PointToCopy(Index::Entry entry, const SegmentLog::Reservation& to, unsigned heat_cost);
   std::optional<SegmentLog::Reservation> TakeIn(uint64_t bytes, ShareId share);
-  Packing Pack(uint64_t offset, const record::Header& header, Index::Entry entry, Fate fate);
-  std::optional<SegmentLog::Reservation> Reserve(Level level, Generation generation, uint64_t bytes, ShareId share,
-                                                 SegmentLog::For whom);
-  std::optional<SegmentLog::Reservation> ReserveAsProven(Level level, uint64_t bytes, ShareId share);
-  std::optional<SegmentLog::Reservation> ReserveForPacked(uint64_t bytes, Fate fate);
-  bool Copy(uint64_t offset, const record::Header& header, const SegmentLog::Reservation& to);
-  void KeepDictionary(uint64_t offset, SegmentId to);
   void ForgetRest();
 
   const CleanerParts parts_;
   const Level level_;
   SegmentCleaner* const slower_;
   std::optional<Victim> victim_;
-  uint64_t survivor_credit_;        // bytes that may still be spared
+  RecordMover mover_;
   uint64_t settled_ = 0;            // records
   uint32_t requeued_in_a_row_ = 0;  // segments requeued since one was emptied
   // These are relaxed: hints and settings, which publish nothing.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/base/atomic.h"
+#include "cache/base/words.h"
 #include "cache/status.h"
 #include "cache/types.h"
 
@@ -15,6 +16,8 @@ namespace mezz {
 
 // Whose segments are reclaimed first where space is short.
 enum class SharePriority : uint8_t { kLow, kNormal, kHigh };
+template <>
+inline constexpr Words<3> kWordsOf<SharePriority> = {"low", "normal", "high"};
 
 // What one user of a tier may rely on, and what he must not exceed. Both are percent of the tier's capacity in use, in
 // whole segments: a reserve is rounded down, a maximum up.

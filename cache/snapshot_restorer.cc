@@ -23,7 +23,10 @@ constexpr size_t kHeadersAThread = 1024;  // fewer do not repay the thread
 }  // namespace
 
 SnapshotRestorer::SnapshotRestorer(const SnapshotOf& of, const layout::Superblock& superblock)
-    : of_(of), superblock_(superblock), reader_({of.medium.base(), of.medium.bytes()}, superblock) {}
+    : of_(of),
+      superblock_(superblock),
+      reader_({of.medium.base(), of.medium.bytes()}, superblock),
+      dictionaries_(of.medium, of.log, of.dictionaries) {}
 
 std::string SnapshotRestorer::Prepare() {
   MEZZ_TEST_POINT("opening.prepares_snapshot");
@@ -74,10 +77,7 @@ std::string SnapshotRestorer::Check() {
   if (!ConfirmFills()) return std::string(kContradiction);
   kept_.emplace(*of_.log, fills_);
   if (!ReadDictionaries()) return "names a dictionary that is damaged";
-  uint8_t slots = 0;
-  for (const FoundDictionary& found : dictionaries_)
-    slots |= static_cast<uint8_t>(1u << Dictionaries::SlotOf(found.dictionary->number()));
-  const auto lacks = [&](const SegmentLog::Fill& fill) { return (fill.dictionaries & ~slots) != 0; };
+  const auto lacks = [&](const SegmentLog::Fill& fill) { return (fill.dictionaries & ~dictionaries_.slots()) != 0; };
   return std::ranges::any_of(fills_, lacks) ? std::string(kContradiction) : std::string();
 }
 
@@ -109,7 +109,7 @@ bool SnapshotRestorer::Confirm(SegmentLog::Fill* fill) const {
   return true;
 }
 
-// Reads the dictionaries. False: one is damaged.
+// Reads the dictionaries, the live ones last, so that they stay live. False: one is damaged.
 bool SnapshotRestorer::ReadDictionaries() {
   for (const bool live : {false, true}) {
     for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
@@ -120,9 +120,10 @@ bool SnapshotRestorer::ReadDictionaries() {
                             ? Dictionary::Read(*header, of_.dictionaries->authenticator())
                             : nullptr;
       if (dictionary == nullptr || Dictionaries::SlotOf(dictionary->number()) != slot) return false;
-      dictionaries_.push_back({std::move(dictionary), described.place});
+      dictionaries_.Add(std::move(dictionary), described.place);
     }
   }
+  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) dictionaries_.NoteNumber(slot, last_number(slot));
   return true;
 }
 
@@ -140,7 +141,7 @@ void SnapshotRestorer::Forsake() {
 RecoveryCounts SnapshotRestorer::Restore(const std::function<bool()>& is_over, size_t* empty) {
   SegmentLog& log = *of_.log;
   RecoveryCounts all;
-  RestoreDictionaries();
+  if (of_.dictionaries != nullptr) dictionaries_.Restore();
   const bool over = is_over();
   for (size_t left = fills_.size(); left-- > 0;) {
     SegmentLog::Fill& fill = fills_[left];
@@ -168,17 +169,6 @@ RecoveryCounts SnapshotRestorer::Restore(const std::function<bool()>& is_over, s
   LetGoOfSnapshot();
   log.awaiting().GiveUpAll();
   return all;
-}
-
-void SnapshotRestorer::RestoreDictionaries() {
-  if (of_.dictionaries == nullptr) return;
-  for (FoundDictionary& found : dictionaries_) {
-    const unsigned slot = Dictionaries::SlotOf(found.dictionary->number());
-    of_.dictionaries->Restore(std::move(found.dictionary), found.place);
-    if (!of_.log->awaiting().Has(of_.log->SegmentAt(found.place))) of_.dictionaries->LosePlace(slot);
-  }
-  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot)
-    of_.dictionaries->SkipNumbers(slot, reader_.head().dictionaries[slot].last_number);
 }
 
 // Adopts a segment. False: it was given up, and our pin is gone.

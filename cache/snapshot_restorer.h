@@ -3,15 +3,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "cache/found_dictionaries.h"
 #include "cache/layout.h"
-#include "cache/pack/dictionary.h"
-#include "cache/recovery_counts.h"
+#include "cache/recovery_report.h"
 #include "cache/restorable_segments.h"
 #include "cache/segment_log.h"
 #include "cache/snapshot.h"
@@ -59,16 +57,10 @@ class SnapshotRestorer {
   RecoveryCounts Restore(const std::function<bool()>& is_over, size_t* empty);
 
  private:
-  struct FoundDictionary {
-    std::unique_ptr<const Dictionary> dictionary;
-    uint64_t place;
-  };
-
   std::string CheckChunks() const;
   bool ConfirmFills();
   bool Confirm(SegmentLog::Fill* fill) const;
   bool ReadDictionaries();
-  void RestoreDictionaries();
   bool Adopt(const SegmentLog::Fill& fill);
   RecoveryCounts RestoreWords(const SnapshotReader::Chunk& chunk, const std::function<bool()>& is_over) const;
   void LetGoOfSnapshot();
@@ -78,7 +70,7 @@ class SnapshotRestorer {
   SnapshotReader reader_;
   std::vector<SegmentLog::Fill> fills_;
   std::optional<RestorableSegments> kept_;
-  std::vector<FoundDictionary> dictionaries_;  // the live ones last, so that they stay live
+  FoundDictionaries dictionaries_;
 };
 
 }  // namespace mezz

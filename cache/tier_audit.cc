@@ -12,17 +12,19 @@
 namespace mezz {
 
 ScmAudit TierAudit::Run() {
-  for (uint64_t slot = 0; slot < parts_.index->slots(); ++slot) AuditWord(parts_.index->At(slot));
-  for (uint32_t i = 0; i < parts_.log->segments(); ++i) audit_.live_pins += parts_.log->pins(SegmentId{i});
-  parts_.log->Audit(&audit_.violations);
+  for (uint64_t slot = 0; slot < parts_.index.slots(); ++slot) AuditWord(parts_.index.At(slot));
+  for (uint32_t i = 0; i < parts_.log.segments(); ++i) audit_.live_pins += parts_.log.pins(SegmentId{i});
+  parts_.log.Audit(&audit_.violations);
   if (parts_.stage != nullptr && parts_.guard.InParent()) {
     audit_.live_pins += parts_.stage->blocks().pins();
     if (const unsigned busy = parts_.stage->blocks().busy(); busy != 0)
       audit_.violations.push_back(fmt::format("{} blocks are staged, and nobody is at them", busy));
   }
-  if (!std::cmp_equal(audit_.resident_blocks, parts_.index->counted()))
+  if (!std::cmp_equal(audit_.resident_blocks, parts_.index.counted()))
     audit_.violations.push_back(
-        fmt::format("{} blocks in the index, {} counted", audit_.resident_blocks, parts_.index->counted()));
+        fmt::format("{} blocks in the index, {} counted", audit_.resident_blocks, parts_.index.counted()));
+  audit_.medium_bytes = figures_.capacity_bytes();
+  audit_.dram_bytes = figures_.dram().total();
   return std::move(audit_);
 }
 
@@ -36,20 +38,20 @@ void TierAudit::AuditWord(Index::Entry entry) {
   const uint64_t offset = word.line() * kLineBytes;
   if (offset >= parts_.medium.bytes()) return violation("points past the medium");
   const SegmentId segment = parts_.reader.SegmentOf(word);
-  const auto state = parts_.log->state(segment);
+  const auto state = parts_.log.state(segment);
   if (state != SegmentLog::State::kOpen && state != SegmentLog::State::kSealed)
     return violation("points into a segment that holds no records");
-  if (offset < parts_.log->FirstRecord(segment) || offset >= parts_.log->Tail(segment))
+  if (offset < parts_.log.FirstRecord(segment) || offset >= parts_.log.Tail(segment))
     return violation("points outside the log");
-  const auto header = record::ReadHeader(parts_.medium, {offset, static_cast<uint32_t>(parts_.log->Sequence(segment))});
+  const auto header = record::ReadHeader(parts_.medium, {offset, static_cast<uint32_t>(parts_.log.Sequence(segment))});
   if (!header) return violation("points to a damaged header");
-  if (offset + layout::RecordBytes(header->payload_bytes) > parts_.log->Tail(segment))
+  if (offset + layout::RecordBytes(header->payload_bytes) > parts_.log.Tail(segment))
     return violation("record is too long");
   if ((header->flags & layout::kRecordVoid) != 0) violation("points to a void record");
   if (!parts_.reader.PayloadIsWhole(record::HeaderAt(parts_.medium, offset)))
     return violation("payload does not match its checksum");
-  if (parts_.index->Hash(header->key).tag != word.tag()) violation("tag is not its key's");
-  const Index::Entry found = parts_.index->FindLine(parts_.index->Hash(header->key), word.line());
+  if (parts_.index.Hash(header->key).tag != word.tag()) violation("tag is not its key's");
+  const Index::Entry found = parts_.index.FindLine(parts_.index.Hash(header->key), word.line());
   if (!found || found.slot != entry.slot) violation("is in a wrong bucket");
   if (!keys_.emplace(header->key.bytes()).second) violation("is the second one of its key");
   audit_.resident_payload_bytes += header->payload_bytes;
@@ -68,8 +70,8 @@ void TierAudit::AuditPacked(const record::Header& header, const std::function<vo
     violation("is packed and saves less than an eighth");
   if (prefix->codec == Codec::kImage) return;  // the host's to unpack
   std::vector<std::byte> block(prefix->logical_bytes);
-  const SegmentId segment = parts_.log->SegmentAt(parts_.medium.OffsetOf(payload.data()));
-  if (prefix->dictionary != 0 && !parts_.log->kept_dictionaries().Keeps(segment, prefix->dictionary)) {
+  const SegmentId segment = parts_.log.SegmentAt(parts_.medium.OffsetOf(payload.data()));
+  if (prefix->dictionary != 0 && !parts_.log.kept_dictionaries().Keeps(segment, prefix->dictionary)) {
     violation("was packed with a dictionary that is gone");
   } else if (parts_.packer->Unpack(payload, *prefix, block.data()) != Unpacked::kDone) {
     violation("does not unpack");

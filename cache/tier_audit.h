@@ -14,18 +14,18 @@
 namespace mezz {
 
 // Checks that each word of the index names a whole record of its key, where records may lie, and that what is counted
-// is there. For ScmTier::Audit, which knows the capacity and the DRAM besides. Use it once. REQUIRES: no other call to
-// the tier runs.
+// is there. Use it once. REQUIRES: no other call to the tier runs.
 class TierAudit {
  public:
-  explicit TierAudit(const TierParts& parts) : parts_(parts) {}
+  TierAudit(TierParts& parts, const ScmFigures& figures) : parts_(parts), figures_(figures) {}
   ScmAudit Run();
 
  private:
   void AuditWord(Index::Entry entry);
   void AuditPacked(const record::Header& header, const std::function<void(std::string_view)>& violation);
 
-  const TierParts& parts_;
+  TierParts& parts_;
+  const ScmFigures& figures_;
   ScmAudit audit_;
   std::unordered_set<std::string> keys_;
 };

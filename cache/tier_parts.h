@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "cache/authenticator.h"
@@ -19,38 +20,58 @@
 #include "cache/pack/trainer.h"
 #include "cache/reclaimer.h"
 #include "cache/recoverer.h"
+#include "cache/scm_figures.h"
+#include "cache/scrubber.h"
 #include "cache/segment_log.h"
 #include "cache/superblock.h"
+#include "cache/survivor_judge.h"
+#include "cache/tier_medium.h"
 #include "cache/tombstones.h"
 
 namespace mezz {
 
-// The parts of an ScmTier, as its rooms see them: BlockWriter, Eraser, FaultHandler, Resizer,
-// TierAudit. It owns none of them, and
-// all outlive the rooms.
+// What the rooms of a tier share (TierRooms): the medium, the log of segments on it, the index of what lies there, and
+// what packs, reclaims, scrubs and recovers. Built in the order of the members. Outlives the rooms.
+//
+// Each part is thread-safe.
 struct TierParts {
+  // REQUIRES: `of` is open.
+  TierParts(std::unique_ptr<TierMedium> of, SurvivorJudge* judge);
+  ~TierParts();
+  // Ends all threads, those that prepare the medium too. REQUIRES: nothing is put any more.
+  void Stop();
+
+  Dictionaries* dictionaries() const { return trainer != nullptr ? &trainer->dictionaries() : nullptr; }
+  ScmDram dram() const;
+  // At least what ScmTier and its rooms take beside the parts.
+  static constexpr size_t kRoomsBytes = 1024;
+  // As ScmTier::DramNeeded.
+  static ScmDram DramNeeded(const ScmOptions& options);
+
+  const std::unique_ptr<TierMedium> opened;
   const ForkGuard& guard;
   const ScmOptions& options;
   const Medium& medium;
-  Counters* counters;
-  Emulation* emulation;                // null without a model
-  const Authenticator* authenticator;  // null without verify=keyed
-  Faults* faults;
-  Trainer* trainer;  // null: no dictionaries
-  Packer* packer;    // null: pack=off
-  PackStage* stage;  // null: each put packs
-  Index* index;
-  SegmentLog* log;
-  const LogReader& reader;
-  DeadFiles* dead;
-  Reclaimer* reclaimer;
-  SuperblockKeeper* keeper;
-  Tombstones* tombstones;
-  const std::unique_ptr<Recoverer>& recoverer;  // null: nothing to recover
-  // Held while the stage's thread stores a block, if the medium remembers it.
-  Mutex* store_mutex;
-  bool remembers;       // the medium keeps its bytes when the tier is closed
-  bool erases_durably;  // an erased key stays erased in every later life
+  Emulation* const emulation;                // null without a model
+  const Authenticator* const authenticator;  // null without verify=keyed
+  SuperblockKeeper& keeper;
+  const VerifyMode verify;
+  const bool remembers;       // the medium keeps its bytes when the tier is closed
+  const bool erases_durably;  // an erased key stays erased in every later life
+  Counters counters;
+  Faults faults;
+  const std::unique_ptr<Trainer> trainer;  // null: no dictionaries
+  const std::unique_ptr<Packer> packer;    // null: pack=off
+  const std::unique_ptr<PackStage> stage;  // null: each put packs
+  Index index;
+  SegmentLog log;
+  const LogReader reader;
+  DeadFiles dead;
+  Reclaimer reclaimer;
+  Scrubber scrubber;  // declared after what its thread reads
+  Tombstones tombstones;
+  std::unique_ptr<Recoverer> recoverer;  // null: nothing to recover; set before the tier is open
+  Mutex store_mutex;                     // held while the stage's thread stores a block, if the medium remembers it
 };
 
 }  // namespace mezz

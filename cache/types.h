@@ -10,6 +10,8 @@
 #include <span>
 #include <string_view>
 
+#include "cache/base/words.h"
+
 namespace mezz {
 
 // The file that a block is part of: the first half of its key. RocksDB derives it from the file's unique id, so it
@@ -37,7 +39,8 @@ static_assert(sizeof(BlockKey) == BlockKey::kBytes);
 // What a block is to RocksDB. Stored on the medium: append only, never renumber.
 enum class BlockRole : uint8_t { kData = 0, kIndex = 1, kFilter = 2, kDictionary = 3, kBlob = 4, kOther = 5 };
 inline constexpr size_t kBlockRoles = 6;
-std::string_view ToString(BlockRole role);
+template <>
+inline constexpr Words<kBlockRoles> kWordsOf<BlockRole> = {"data", "index", "filter", "dictionary", "blob", "other"};
 
 // Which records a new record is stored with. A young record is reclaimed after a fraction of a turn of the log. A
 // proven record came back before, or reclaim spared it; it stays for a whole turn. Stored on the medium: append only,
@@ -69,6 +72,16 @@ struct Image {
   std::span<const std::byte> bytes;
   uint8_t type = 0;  // the host's number of the compression
 };
+
+// What a hit does to the record's heat.
+enum class Heat : uint8_t {
+  kRaise,     // raises it: the hit is evidence that the block is wanted
+  kKeep,      // leaves it: the hit is no such evidence
+  kHandOver,  // takes it away: another block inherits the heat, and reclaim lets this record go
+};
+
+// Whether a key has a record, and whether that holds the same bytes as the caller's.
+enum class Held : uint8_t { kNothing, kSame, kOther };
 
 // The number of a segment: its place on the medium divided by the segment size.
 enum class SegmentId : uint32_t {};

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "admission/curves/curve_file.h"
+#include "cache/base/text.h"
 #include "cache/base/write_file.h"
 #include "cache/layout.h"
 #include "cache/log_rules.h"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/base/invalid.h"
 #include "cache/base/text.h"
 #include "fmt/format.h"
 #include "integration/dram_budget.h"
@@ -31,9 +32,7 @@ class UriParser {
   UriParser(std::string_view scheme, HybridCacheOptions* options) : scheme_(scheme), options_(options) {}
 
   Status Parse(std::string_view uri) {
-    if (!uri.starts_with(scheme_)) {
-      return Status::InvalidArgument(fmt::format("\"{}\": expected {}key=value;key=value...", uri, scheme_));
-    }
+    if (!uri.starts_with(scheme_)) return Invalid("\"{}\": expected {}key=value;key=value...", uri, scheme_);
     std::string_view rest = uri.substr(scheme_.size());
     while (!rest.empty()) {
       const size_t end = rest.find(';');
@@ -50,7 +49,7 @@ class UriParser {
 
   Status Require(std::string_view key, std::string_view why) const {
     if (seen(key)) return Status::Ok();
-    return Prefixed(Status::InvalidArgument(fmt::format("{} is missing: {}", key, why)));
+    return Prefixed(Invalid("{} is missing: {}", key, why));
   }
 
   // dram_total was given as something, and not beside dram.
@@ -80,7 +79,7 @@ class UriParser {
   Status ParseItem(std::string_view item) {
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      return Status::InvalidArgument(fmt::format("\"{}\" is not key=value; the keys are {}", item, AcceptedKeys()));
+      return Invalid("\"{}\" is not key=value; the keys are {}", item, AcceptedKeys());
     }
     const std::string_view key = item.substr(0, equals);
     const std::string_view value = item.substr(equals + 1);
@@ -90,12 +89,12 @@ class UriParser {
     if (row == table.end()) {
       return NotKnown(key, item);
     }
-    if (value.empty()) return Status::InvalidArgument(fmt::format("{}= has an empty value", key));
-    if (seen(key)) return Status::InvalidArgument(fmt::format("{} is given twice, again as {}", key, item));
+    if (value.empty()) return Invalid("{}= has an empty value", key);
+    if (seen(key)) return Invalid("{} is given twice, again as {}", key, item);
     seen_.push_back(row->key);
     names_place_ |= row->key == "scm" && value.find('@') != std::string_view::npos;
-    MEZZ_RETURN_IF_ERROR(row->parse(*row, value, options_));
-    if (row->offered_to == OfferedTo::kNobody) TellRetired(*row);
+    MEZZ_RETURN_IF_ERROR(row->kind.parse(row->key, value, options_));
+    if (row->offered_to() == OfferedTo::kNobody) TellRetired(*row);
     return Status::Ok();
   }
 
@@ -105,14 +104,13 @@ class UriParser {
       if (Offers(row)) keys.push_back(row.key);
     }
     const std::string_view nearest = NearestWord(key, keys);
-    return Status::InvalidArgument(fmt::format("the key \"{}\" (of {}) is unknown; {}the keys are {}", key, item,
-                                               nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest),
-                                               AcceptedKeys()));
+    return Invalid("the key \"{}\" (of {}) is unknown; {}the keys are {}", key, item,
+                   nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest), AcceptedKeys());
   }
 
   bool Takes(const OptionRow& row) const { return scheme_ == kHybridScheme || row.taken_by == TakenBy::kEveryUri; }
 
-  bool Offers(const OptionRow& row) const { return Takes(row) && row.offered_to != OfferedTo::kNobody; }
+  bool Offers(const OptionRow& row) const { return Takes(row) && row.offered_to() != OfferedTo::kNobody; }
 
   std::string AcceptedKeys() const {
     std::string text;
@@ -141,17 +139,17 @@ Status CheckMediumKeys(const UriParser& parser, const HybridCacheOptions& option
   }
   if (options.scm.medium != MediumKind::kFile || parser.seen("scm_path")) return Status::Ok();
   return parser.Prefixed(
-      Status::InvalidArgument(fmt::format("scm={} names no place: say where its bytes live, for example "
-                                          "scm={}@/mnt/pmem0/mezz, scm={}@numa:1 or scm={}@dram",
-                                          SizeText(options.scm.capacity_bytes), SizeText(options.scm.capacity_bytes),
-                                          SizeText(options.scm.capacity_bytes), SizeText(options.scm.capacity_bytes))));
+      Invalid("scm={} names no place: say where its bytes live, for example "
+              "scm={}@/mnt/pmem0/mezz, scm={}@numa:1 or scm={}@dram",
+              SizeText(options.scm.capacity_bytes), SizeText(options.scm.capacity_bytes),
+              SizeText(options.scm.capacity_bytes), SizeText(options.scm.capacity_bytes)));
 }
 
 // Of a program's own caches: their databases' paths are the names.
 Status CheckProgramsShare(const HybridCacheOptions& options) {
   if (options.share.empty() || options.share == kEachDatabase) return Status::Ok();
-  return Status::InvalidArgument(fmt::format(
-      "share={}: a program's own caches are named by their databases: use share={}", options.share, kEachDatabase));
+  return Invalid("share={}: a program's own caches are named by their databases: use share={}", options.share,
+                 kEachDatabase);
 }
 
 Status ParseScmSide(std::string_view scheme, std::string_view uri, HybridCacheOptions* options, const Machine& machine,

@@ -8,7 +8,7 @@
 
 #include "admission/decision_counters.h"
 #include "cache/counters.h"
-#include "cache/recoverer.h"
+#include "cache/recovery_report.h"
 #include "cache/types.h"
 #include "integration/cache_curve.h"
 #include "integration/database_shares.h"
@@ -17,7 +17,7 @@
 #include "integration/metrics.h"
 #include "integration/metrics_endpoint.h"
 #include "integration/miss_latency.h"
-#include "integration/read_back.h"
+#include "integration/read_back_counts.h"
 
 namespace mezz {
 
@@ -35,8 +35,8 @@ struct CoreFigures {
 
   // Of the SCM tier.
   MediumInfo medium;
-  std::vector<ScmTier::MemberFigures> members;  // of several media
-  std::string name_trouble;                     // of the medium's file; empty if there is none
+  std::vector<MemberFigures> members;  // of several media
+  std::string name_trouble;            // of the medium's file; empty if there is none
   uint64_t capacity_bytes = 0, ready_bytes = 0, used_bytes = 0, pinned_bytes = 0, quarantined_bytes = 0;
   uint64_t huge_page_bytes = 0;  // as far as is known
   uint64_t resident_blocks = 0, faults = 0, bus_errors = 0, scm_dram_bytes = 0;

@@ -72,7 +72,7 @@ std::string ScmText(const CoreFigures& figures) {
 std::string MembersText(const CoreFigures& figures) {
   std::string text;
   for (size_t number = 0; number < figures.members.size(); ++number) {
-    const ScmTier::MemberFigures& of = figures.members[number];
+    const MemberFigures& of = figures.members[number];
     text += fmt::format("medium.{}: {}{}, {} of {} used, {} faults{}\n", number + 1,
                         of.level == Level::kSlow ? "slow, " : "", of.description, HumanBytes(of.usage_bytes),
                         HumanBytes(of.bytes), of.faults, of.is_out ? ", left out" : "");

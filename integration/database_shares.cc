@@ -92,9 +92,9 @@ Status DatabaseShares::Add(std::string_view name, const DatabaseLimits& limits, 
     if (gone_ == nullptr) gone_ = std::make_unique<CounterSnapshot>();
   }
   ShareId added = kNoShare;
-  MEZZ_RETURN_IF_ERROR(scm_->AddShare(name, limits.scm, &added));
+  MEZZ_RETURN_IF_ERROR(scm_->shares().Add(name, limits.scm, &added));
   if (Status fits = Fit(name, kNoShare, limits.dram); !fits.ok()) {
-    scm_->RemoveShare(added);
+    scm_->shares().Remove(added);
     return fits;
   }
   made->share = *share = added;
@@ -121,7 +121,7 @@ void DatabaseShares::Remove(ShareId share) {
     std::erase(counting_, gone);
   }
   std::erase_if(members_, [gone](const auto& member) { return member.get() == gone; });
-  scm_->RemoveShare(share);
+  scm_->shares().Remove(share);
   divided_.store(members_.size() > 1, std::memory_order_relaxed);
   (void)IfThereIsMemory([this] { DivideLocked(/*all_at_once=*/true); });
 }
@@ -132,7 +132,7 @@ Status DatabaseShares::SetLimits(ShareId share, const DatabaseLimits& limits) {
   Member* const changed = FindLocked(share);
   assert(changed != nullptr && share != kNoShare);
   MEZZ_RETURN_IF_ERROR(Fit(changed->name, share, limits.dram));
-  MEZZ_RETURN_IF_ERROR(scm_->ChangeShare(share, limits.scm));
+  MEZZ_RETURN_IF_ERROR(scm_->shares().Change(share, limits.scm));
   changed->limits = limits;
   DivideLocked(/*all_at_once=*/true);
   return Status::Ok();
@@ -249,7 +249,7 @@ std::vector<DatabaseFigures> DatabaseShares::Figures() const {
     DatabaseFigures& made = figures.emplace_back();
     made.name = member->name;
     made.limits = member->limits;
-    const ScmTier::ShareUse use = scm_->UseOf(member->share);
+    const ShareUse use = scm_->shares().UseOf(member->share);
     made.scm_bytes = use.bytes;
     made.scm_reserved_bytes = use.reserved_bytes;
     made.scm_max_bytes = use.max_bytes;

@@ -68,7 +68,7 @@ class DatabaseShares {
 
   // Adds a database, which puts under `*share` from then on. What an earlier life, or an earlier database of the name,
   // left in the SCM tier is its own again. Refuses limits that contradict themselves or those of others, and what
-  // ScmTier::AddShare refuses; nothing changes then.
+  // ScmShares::Add refuses; nothing changes then.
   Status Add(std::string_view name, const DatabaseLimits& limits, DramPart dram, ShareId* share);
   // The database gets no more requests. Its blocks in the SCM tier stay until they are reclaimed.
   void Remove(ShareId share);

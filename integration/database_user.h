@@ -19,15 +19,13 @@ namespace mezz {
 // Thread-safe once it is made. Open and Close are called by the adapter's constructor and destructor.
 class DatabaseUser {
  public:
-  // The cache itself, which owns the core.
-  explicit DatabaseUser(HybridCore& core) : core_(core), counters_(core.counters()), dram_hits_(core.dram_hits()) {}
-  // A database. `main` is the cache whose core this is, and lives at least as long as this.
+  // A database, or if `main` is null the cache itself, which owns the core. `main` is the cache whose core this is.
   DatabaseUser(HybridCore& core, std::shared_ptr<rocksdb::Cache> main)
       : core_(core),
         main_(std::move(main)),
-        own_(std::make_unique<Own>()),
-        counters_(own_->counters),
-        dram_hits_(own_->dram_hits) {}
+        own_(main_ == nullptr ? nullptr : std::make_unique<Own>()),
+        counters_(main_ == nullptr ? core.counters() : own_->counters),
+        dram_hits_(main_ == nullptr ? core.dram_hits() : own_->dram_hits) {}
   ~DatabaseUser() { Close(); }
   DatabaseUser(const DatabaseUser&) = delete;
   DatabaseUser& operator=(const DatabaseUser&) = delete;
@@ -47,6 +45,29 @@ class DatabaseUser {
   // Enters the database. Before the first look-up.
   Status Open(std::string_view name, const DatabaseLimits& limits, DatabaseShares::DramPart dram);
   Status SetLimits(const DatabaseLimits& limits);
+  // The user's DRAM tier, as the others that share the cache see it. `dram` must live until Close.
+  template <typename Tier>
+  DatabaseShares::DramPart DramPartOf(Tier& dram) {
+    return {.resize =
+                [this, &dram](uint64_t bytes) {
+                  const MoveGate::Window window(core_.gate());
+                  dram.Resize(bytes);
+                  if (core_.databases().are_several()) dram.EvictToCapacity();
+                },
+            .bytes = [&dram] { return dram.usage(); },
+            .pinned_bytes = [&dram] { return dram.pinned_usage(); },
+            .capacity_bytes = [&dram] { return dram.capacity(); },
+            .add_counters = [this](CounterSnapshot* sum) { *sum += Snapshot(); }};
+  }
+  // Before Close of a database: what only its DRAM tier holds goes where evictions go, so that it is there when the
+  // database comes back.
+  template <typename Tier>
+  void EmptyIntoScm(Tier& dram) {
+    if (core_.options().warm_dram_bytes == 0u) return;
+    const MoveGate::Window window(core_.gate());
+    dram.Resize(0);
+    dram.EvictToCapacity();
+  }
   // What was counted here.
   CounterSnapshot Snapshot() const;
   // Leaves. From now on no function of `dram` is called.

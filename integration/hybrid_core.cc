@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cassert>
 #include <utility>
 
 #include "cache/base/text.h"
@@ -42,7 +41,7 @@ void TellOfTrouble(const std::string& medium, ScmOptions* scm) {
 // ordered, or one level has gone.
 double FastShareOf(const ScmTier& scm) {
   std::array<uint64_t, kLevels> bytes{};
-  for (const ScmTier::MemberFigures& member : scm.MembersNow())
+  for (const MemberFigures& member : scm.figures().MembersNow())
     bytes[static_cast<size_t>(member.level)] += member.is_out ? 0 : member.bytes;
   const auto [fast, slow] = bytes;
   return fast == 0 || slow == 0 ? 0 : static_cast<double>(fast) / static_cast<double>(fast + slow);
@@ -70,7 +69,7 @@ void HybridCore::OpenCurve() {
         options_.dram_bytes != 0 && dram_.budget().limited() && dram_.budget().total() == options_.dram_total_bytes;
     return {.policy = policy_name(),
             .dram_bytes = as_divided ? options_.dram_bytes : policy_.dram_bytes(),
-            .scm_bytes = scm_->capacity_bytes(),
+            .scm_bytes = scm_->figures().capacity_bytes(),
             .codec = flow_.codec(),
             .fast_share = FastShareOf(*scm_)};
   };
@@ -83,7 +82,7 @@ uint64_t HybridCore::OwnBytes() {
 }
 
 DramUse HybridCore::dram_use() const {
-  const ScmDram scm = scm_->dram();
+  const ScmDram scm = scm_->figures().dram();
   return {.index = scm.index,
           .segments = scm.segments,
           .policies = policy_.bytes_of_all(),
@@ -106,12 +105,12 @@ Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<Hybri
   TellOfRecovery(&opened->options_.scm);
   TellOfTrouble(opened->options_.scm.ToString(), &opened->options_.scm);
   MEZZ_RETURN_IF_ERROR(ScmTier::Open(opened->options_.scm, &opened->scm_, opened.get()));
-  opened->warm_.emplace(opened->options_, *opened->scm_);
+  opened->warm_.emplace(opened->options_, *opened->scm_, opened->dram_);
   const RecoveryReport recovery = opened->scm_->recovery();
   if (recovery.outcome == RecoveryReport::Outcome::kDiscarded && !recovery.asked)
-    Tell(fmt::format("{} {}", opened->scm_->medium_info().description, recovery.ToString()));
+    Tell(fmt::format("{} {}", opened->scm_->medium().info().description, recovery.ToString()));
   MEZZ_RETURN_IF_ERROR(opened->policy_.Use(options.policy));  // before the first put
-  opened->policy_.OnScmOpened(opened->scm_->capacity_bytes());
+  opened->policy_.OnScmOpened(opened->scm_->figures().capacity_bytes());
   opened->dram_.Open(opened->counters());
   opened->OpenCurve();
   *core = std::move(opened);
@@ -139,7 +138,7 @@ std::unique_ptr<ReadBack> HybridCore::MakeReadBack(rocksdb::Cache* cache) {
                       .counters = &read_back_counters_});
 }
 
-uint64_t HybridCore::BlockCapacity() const { return flow_.BlockCapacity(scm_->capacity_bytes()); }
+uint64_t HybridCore::BlockCapacity() const { return flow_.BlockCapacity(scm_->figures().capacity_bytes()); }
 
 // A policy is made for the SCM tier's size at the opening, which is as large as it may become again.
 Status HybridCore::SetScmCapacity(uint64_t bytes) {
@@ -155,7 +154,7 @@ Status HybridCore::SetMediumCapacity(size_t number, uint64_t bytes) {
 }
 
 void HybridCore::TellScmCapacity() {
-  policy_.OnScmCapacity(scm_->capacity_bytes(), [this] { flow_.OnScmGrown(); });
+  policy_.OnScmCapacity(scm_->figures().capacity_bytes(), [this] { flow_.OnScmGrown(); });
 }
 
 // What a compaction reads goes with its file. Where it offers what it writes, its heirs have the heat.
@@ -167,12 +166,6 @@ Heat HybridCore::HeatOfLookUp() const {
 PinnedBlock HybridCore::Find(const BlockKey& key, BlockRole role_for_miss_counter) {
   flow_.OnDramMiss();
   return scm_->Find(key, role_for_miss_counter, HeatOfLookUp());
-}
-
-void HybridCore::Refuse(Event reason, const DramBlock& evicted) {
-  counters().Add(reason, evicted.role);
-  // What is refused may be a change that nobody told of.
-  if (gate_ == nullptr && evicted.key.size() == BlockKey::kBytes) scm_->Erase(BlockKey::FromBytes(evicted.key.data()));
 }
 
 void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source,
@@ -203,11 +196,6 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
   if (warm_->BringsBack(block)) [[unlikely]]
     return Serve::kPromote;
   return IsServedInPlace(options_, *scm_, block) ? Serve::kInPlace : Serve::kCopy;
-}
-
-bool HybridCore::StartSaving() {
-  assert(gate_ != nullptr);
-  return warm_->StartSaving(options_.NowNs());
 }
 
 void HybridCore::OnPromoted(const BlockKey& key, BlockRole role, Serve serve) {

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "admission/block_hash.h"
 #include "admission/decision_counters.h"
 #include "admission/policy.h"
 #include "admission/tier_flow.h"
@@ -28,6 +27,7 @@
 #include "integration/read_back.h"
 #include "integration/too_large.h"
 #include "integration/warm_dram.h"
+#include "rocksdb/env.h"
 
 namespace mezz {
 
@@ -77,14 +77,11 @@ class HybridCore final : private SurvivorJudge {
   void TellDramApart() {
     databases_.TellApart([this](uint64_t bytes) { dram_.StandBeside(bytes); });
   }
-  // For a cache with GuardMoves that is being closed and gets no more requests. If it returns true, the owner of the
-  // DRAM tier calls Save for each block, the hottest first, as long as save_left() is not 0. If it returns false, Save
-  // must not be called (WarmDram::StartSaving).
-  bool StartSaving();
-  uint64_t save_left() const { return warm_->save_left(); }  // bytes
-
   // REQUIRES: GuardMoves().
   MoveGate& gate() { return *gate_; }
+  bool guards_moves() const { return gate_ != nullptr; }
+  // What is saved at the close, and comes back. For a cache with GuardMoves.
+  WarmDram& warm() { return *warm_; }
 
   // Looks up a block that the DRAM tier did not have. A compaction's look-up leaves the block's heat as it is, or
   // passes it to the block's heirs.
@@ -92,23 +89,8 @@ class HybridCore final : private SurvivorJudge {
 
   // Whom the adapters tell of look-ups.
   LookUpObservers& observers() { return observers_; }
-  // Whom they tell of what is offered without a call of OnWarm, and of what compactions look up.
+  // Whom they tell of what RocksDB offers, and of what compactions look up.
   OfferedCounts& offered() { return offered_; }
-
-  // All that an eviction callback has to do. A block that cannot be stored is refused, and its reason is counted; any
-  // other goes to OnDramEviction. `size_of()` returns the block's bytes and `source_of(bytes)` a BlockSource. If either
-  // throws, the block is refused.
-  template <typename SizeOf, typename SourceOf>
-  void OnEvictionCallback(const DramBlock& evicted, SizeOf size_of, SourceOf source_of) noexcept;
-
-  // Saves the block, so that the cache's next life brings it back into DRAM (WarmDram). The arguments are those of
-  // OnEvictionCallback. REQUIRES: StartSaving() has returned true.
-  template <typename SizeOf, typename SourceOf>
-  void Save(const DramBlock& block, SizeOf size_of, SourceOf source_of) noexcept;
-  // True if the block is worth saving before others, because DRAM was right to keep it, as far as we know.
-  bool SavedFirst(const BlockKey& key, BlockRole role) const {
-    return IsMetadata(role) || (dram_.hit_bits() != nullptr && dram_.hit_bits()->Has(BlockHash(key)));
-  }
 
   // A block leaves the DRAM tier. Asks the policy, writes the block to SCM if the policy says so, and counts. `source`
   // copies the block's bytes. `was_hit` is what the DRAM tier says.
@@ -122,14 +104,9 @@ class HybridCore final : private SurvivorJudge {
   Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image = nullptr,
                    bool warms = false, ShareId share = kNoShare);
   // The same for a block that RocksDB has written and offers to the cache. Nobody waits for the block, but the
-  // compaction does for this call, so the block is packed later.
+  // compaction does for this call, so the block is packed later. The caller counts it (offered()).
   Placement OnWarm(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage,
                    ShareId share = kNoShare) {
-    if (lineage.kind == Lineage::Kind::kFlushed) {
-      offered_.NoteByFlush();
-    } else {
-      offered_.NoteByCompaction();
-    }
     return flow_.OnWarm(
         {.key = key, .role = role, .bytes = bytes, .source = &source, .packed_by = PackedBy::kStage, .share = share},
         lineage);
@@ -150,7 +127,6 @@ class HybridCore final : private SurvivorJudge {
 
   // False if OnMiss would always answer kDram, so that it need not be called.
   bool wants_misses() const { return flow_.wants_misses(); }
-  bool takes_images() const { return TakesImages(options_.scm.pack); }
 
   // The form in which to write a block that comes another way. FormRule decides, and the decision is counted.
   Form FormOf(BlockRole role) { return flow_.FormOf(role); }
@@ -189,7 +165,7 @@ class HybridCore final : private SurvivorJudge {
   DramHits& dram_hits() { return dram_.hits(); }
   // A block that may be demoted is larger than any record can be.
   void TellTooLarge(BlockRole role, size_t bytes) {
-    too_large_.Tell(scm_->options(), scm_->max_block_bytes(), role, bytes);
+    too_large_.Tell(scm_->options(), scm_->figures().max_block_bytes(), role, bytes);
   }
   // The counters of both tiers.
   CounterSnapshot Snapshot() const { return tiers_.Counters(); }
@@ -213,6 +189,8 @@ class HybridCore final : private SurvivorJudge {
   // The bytes that this takes beside the SCM tier, policies, hit bits and the tables of compacting threads (Heirs).
   static uint64_t OwnBytes();
 
+  // Logs what went wrong so far, by these counters: a line each. `log` may be null.
+  void LogProblems(const CounterSnapshot& counters, rocksdb::Logger* log) const;
   // The figures as text (core_figures.h), with those of the curve, which may take some seconds.
   std::string Report(UriKind uri = UriKind::kHybrid, CacheCurve::Which curve = CacheCurve::Which::kRecent) const;
 
@@ -235,7 +213,6 @@ class HybridCore final : private SurvivorJudge {
   unsigned young_percent() const override {
     return policy_.is_chosen() ? policy().young_percent() : kYoungPercentDefault;
   }
-  void Refuse(Event reason, const DramBlock& evicted);
 
   HybridCacheOptions options_;
   PolicyInForce policy_;
@@ -263,35 +240,5 @@ class HybridCore final : private SurvivorJudge {
   std::function<DramTierUse()> dram_tier_use_;  // empty if not known; does not change once blocks are looked up
   std::unique_ptr<MetricsEndpoint> metrics_;    // null without metrics=; last, so that its thread ends first
 };
-
-template <typename SizeOf, typename SourceOf>
-void HybridCore::OnEvictionCallback(const DramBlock& evicted, SizeOf size_of, SourceOf source_of) noexcept {
-  try {
-    if (!evicted.can_be_read) return Refuse(Event::kRefusedNotPersistable, evicted);
-    if (evicted.key.size() != BlockKey::kBytes) return Refuse(Event::kRefusedKeySize, evicted);
-    if (scm_->IsForgotten(BlockKey::FromBytes(evicted.key.data()).file()))
-      return Refuse(Event::kRefusedDeadFile, evicted);
-    const size_t bytes = size_of();
-    if (bytes == 0) return Refuse(Event::kRefusedNotPersistable, evicted);
-    const auto source = source_of(bytes);
-    OnDramEviction(BlockKey::FromBytes(evicted.key.data()), evicted.role, bytes, evicted.was_hit, source,
-                   evicted.share);
-  } catch (...) {
-    Refuse(Event::kRefusedFillFailed, evicted);
-  }
-}
-
-template <typename SizeOf, typename SourceOf>
-void HybridCore::Save(const DramBlock& block, SizeOf size_of, SourceOf source_of) noexcept {
-  try {
-    if (!warm_->WantsWrite(block, options_.NowNs())) return;
-    const size_t bytes = size_of();
-    const auto source = source_of(bytes);
-    const bool proven = block.was_hit || IsMetadata(block.role) || dram_.hit_bits() == nullptr;
-    if (bytes != 0) warm_->Write(block, bytes, source, proven);
-  } catch (...) {
-    Refuse(Event::kRefusedFillFailed, block);
-  }
-}
 
 }  // namespace mezz

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "integration/hybrid_stats.h"
+
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -6,7 +8,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "integration/hybrid_cache.h"
 #include "integration/hybrid_registry.h"
 
 namespace mezz {

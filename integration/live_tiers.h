@@ -59,9 +59,11 @@ class LiveTiers {
     return mode == PackMode::kAuto ? std::nullopt : CodecOf(mode);
   }
   void UseCodec(std::optional<Codec> codec);
-  unsigned ZstdPercent() const { return scm().zstd_percent(); }
-  bool grows() const { return scm().ready_bytes() < scm().capacity_bytes() && scm().PrepareStatus().ok(); }
-  uint32_t PackedBytes(uint32_t bytes) const { return scm().PackedBytesExpected(bytes); }
+  unsigned ZstdPercent() const { return scm().figures().zstd_percent(); }
+  bool grows() const {
+    return scm().preparer().ready_bytes() < scm().figures().capacity_bytes() && scm().preparer().status().ok();
+  }
+  uint32_t PackedBytes(uint32_t bytes) const { return scm().figures().PackedBytesExpected(bytes); }
   uint32_t ImageBytes(const Block& block) const;
   void NotePromoted(const Block& block) { scm().NotePromoted(block.key); }
   void Erase(const Block& block) { scm().Erase(block.key); }

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
 #include "cache/base/if_memory.h"
+#include "cache/base/steady_clock.h"
 #include "cache/base/text.h"
 #include "fmt/format.h"
 #include "integration/operator_io.h"
@@ -21,18 +21,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kWaitMax = std::chrono::hours(24);
-// Between two questions: a restart is short, so the first come soon.
-constexpr int64_t kPauseMinNs = 20'000'000;
-constexpr int64_t kPauseMaxNs = 1'000'000'000;
 // So many caches without a tier are told one by one, as they become more than ever; then each time they have doubled.
 constexpr size_t kToldSinglyMax = 32;
 constexpr size_t kNamedMax = 8;  // in a report
-
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string SecondsText(milliseconds time) { return fmt::format("{} s", static_cast<double>(time.count()) / 1000); }
 
@@ -83,68 +74,6 @@ struct Registry {
 };
 
 }  // namespace
-
-Status ParseWait(std::string_view text, milliseconds* wait) {
-  const bool in_ms = text.ends_with("ms");
-  const std::string_view digits = text.substr(0, text.size() - (in_ms ? 2 : text.ends_with("s") ? 1 : 0));
-  int64_t count = 0;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  const bool whole = !digits.empty() && parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size();
-  const bool has_unit = digits.size() != text.size() || count == 0;
-  const milliseconds read = in_ms || count > kWaitMax.count() ? milliseconds(count) : std::chrono::seconds(count);
-  if (!whole || !has_unit || count < 0 || read > kWaitMax) {
-    return Status::InvalidArgument(
-        fmt::format("MEZZANINE_WAIT={}: accepted are 0 and a whole number with s or ms, of a day at most", text));
-  }
-  *wait = read;
-  return Status::Ok();
-}
-
-// --- the right ---
-
-TierRight& TierRight::Get() {
-  static auto* const right = new TierRight;  // never destroyed, as above
-  return *right;
-}
-
-bool TierRight::MayAsk(const void* who) const {
-  const void* const holder = this->holder();
-  if (holder != nullptr) return holder == who;
-  const int64_t at_ns = ask_at_ns_.load(std::memory_order_relaxed);
-  return at_ns == 0 || NowNs() >= at_ns;
-}
-
-bool TierRight::Take(const void* who) {
-  const void* none = nullptr;
-  return holder_.compare_exchange_strong(none, who, std::memory_order_acq_rel, std::memory_order_relaxed);
-}
-
-void TierRight::Free(const void* who) {
-  if (holder() == who) holder_.store(nullptr, std::memory_order_release);
-}
-
-bool TierRight::Postpone(bool first, milliseconds wait) {
-  const int64_t now_ns = NowNs();
-  const int64_t wait_ns = std::chrono::nanoseconds(wait).count();
-  if (waits_since_ns_ == 0 || (first && now_ns - waits_since_ns_ >= wait_ns)) {
-    waits_since_ns_ = now_ns;
-    pause_ns_ = kPauseMinNs;
-  }
-  const int64_t left_ns = waits_since_ns_ + wait_ns - now_ns;
-  if (left_ns <= 0) return false;
-  ask_at_ns_.store(now_ns + std::min(pause_ns_, left_ns), std::memory_order_relaxed);
-  pause_ns_ = std::min(2 * pause_ns_, kPauseMaxNs);
-  return true;
-}
-
-milliseconds TierRight::EndWait() {
-  const int64_t waited_ns = waits_since_ns_ == 0 ? 0 : NowNs() - waits_since_ns_;
-  waits_since_ns_ = 0;
-  ask_at_ns_.store(0, std::memory_order_relaxed);
-  return std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(waited_ns));
-}
-
-// --- a cache ---
 
 void MadeCache::ProgramsWarming::Raised(Warming chosen) {
   int known = asked_.load(std::memory_order_relaxed);
@@ -217,13 +146,13 @@ bool MadeCache::Join() {
     main = registry.shared.lock();
   }
   if (main == nullptr || HasSecondary()) return false;
-  if (!WantsTier() || NowNs() < join_at_ns_) return true;
+  if (!WantsTier() || SteadyNs() < join_at_ns_) return true;
   std::string name;
   const Status joined = NoThrow([&] { return JoinAs(main, &name); });
   if (joined.ok()) {
     HasJoined(name);
   } else if (joined.code() == Status::Code::kNoSpace || joined.code() == Status::Code::kBusy) {
-    join_at_ns_ = NowNs() + kPauseMaxNs;  // others may leave
+    join_at_ns_ = SteadyNs() + TierRight::kPauseMaxNs;  // others may leave
     HasNoShare(State::kWithout, InKeys(joined.message()));
   } else {
     HasNoShare(State::kNever, InKeys(joined.message()));

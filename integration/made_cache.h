@@ -12,51 +12,14 @@
 
 #include "integration/hybrid_cache.h"
 #include "integration/options.h"
+#include "integration/tier_right.h"
 #include "integration/warming.h"
 #include "rocksdb/cache.h"
 
 namespace mezz {
 
-// Reads MEZZANINE_WAIT: how long a cache goes on asking for a medium that another process holds. Accepts "0", or a
-// whole number with s or ms of at most a day, and refuses anything else.
-Status ParseWait(std::string_view text, std::chrono::milliseconds* wait);
-inline constexpr std::chrono::milliseconds kWaitDefault = std::chrono::minutes(5);
-
 // Tells that a cache will never have an SCM tier. It ends a program that is to be strict.
 using TellFailure = void (*)(const std::string& sentence);
-
-// The right to open the SCM tier, of which a process has one. With share=* the other caches share it then, each under
-// the name of its database; else they go without. Each cache that holds blocks asks for it when a block comes,
-// until it has the tier. It asks at once if the cache that had the right has gone, and from time to time while another
-// process has the medium or its memory. So a process that starts before its predecessor has ended gets a tier later.
-//
-//   holder_:    null --Take: CAS, acq_rel--> the cache that asks or has it --Free: release store--> null
-//   ask_at_ns_: 0 --Postpone: relaxed store--> not before then --a cache has got the tier--> 0
-//
-// Take acquires, so that the next owner opens a medium that the last owner has closed.
-class TierRight {
- public:
-  static TierRight& Get();
-
-  // Cheap, because no clock is read while somebody has the right.
-  bool MayAsk(const void* who) const;
-  bool Take(const void* who);
-  void Free(const void* who);
-  const void* holder() const { return holder_.load(std::memory_order_relaxed); }
-
-  // For the holder, when it could not open the medium: sets the time of the next attempt. Returns false if `wait` is
-  // over. `first` starts the wait anew.
-  bool Postpone(bool first, std::chrono::milliseconds wait);
-  // For the holder, when it has got the tier: returns how long the process has waited for it.
-  std::chrono::milliseconds EndWait();
-
- private:
-  std::atomic<const void*> holder_{nullptr};
-  std::atomic<int64_t> ask_at_ns_{0};
-  // Only the holder uses these:
-  int64_t waits_since_ns_ = 0;  // 0 if nobody waits
-  int64_t pause_ns_ = 0;
-};
 
 // What the library keeps of a cache that it has made. The cache derives from this first, so that it is destroyed after
 // the other bases, one of which closes the medium.
@@ -161,7 +124,7 @@ class MadeCache {
   const TellFailure fail_;
   std::atomic<State> state_{State::kNew};
   std::atomic<bool> asks_{false};  // with share=*, a thread does; exchange (acquire), release store
-  int64_t join_at_ns_ = 0;         // whoever asks uses it: not before then
+  uint64_t join_at_ns_ = 0;        // whoever asks uses it: not before then
   bool kept_ = false;              // by the reporter. Guarded by MadeCaches' lock, as all members below
   std::string why_;                // it has no tier
   std::string share_;              // the name under which it has the tier of another cache

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "fmt/format.h"
-#include "rocksdb/version.h"
+#include "integration/rocksdb_release.h"
 
 namespace mezz {
 
@@ -18,10 +18,10 @@ double ToMiB(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 }  // namespace
 
 std::string OtherRocksDB(std::string_view consequence) {
-  const std::string built = fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
+  constexpr std::string_view kBuilt = kRocksDbRelease;
   const std::string loaded = rocksdb::GetRocksVersionAsString(/*with_patch=*/true);
-  if (built == loaded) return "";
-  return fmt::format("this library was built for RocksDB {} and the program runs {}: {}build it for {}", built, loaded,
+  if (kBuilt == loaded) return "";
+  return fmt::format("this library was built for RocksDB {} and the program runs {}: {}build it for {}", kBuilt, loaded,
                      consequence, loaded);
 }
 

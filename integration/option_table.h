@@ -2,12 +2,11 @@
 // The keys of the URIs. Each key's row is the only place by which it is read, printed and documented.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "cache/base/text.h"
+#include "cache/base/words.h"
 #include "integration/options.h"
 
 namespace mezz {
@@ -17,6 +16,8 @@ enum class TakenBy {
   kNotSecondary,  // mezzanine://, and a program's own cache that is wrapped
   kDramTier,      // mezzanine://; accepted and not used if a program's own cache is wrapped
 };
+template <>
+inline constexpr Words<3> kWordsOf<TakenBy> = {"all", "`mezzanine`, preload", "`mezzanine`; preload ignores it"};
 
 enum class OfferedTo {
   kEverybody,
@@ -24,19 +25,28 @@ enum class OfferedTo {
   kNobody,   // retired: for this release a URI may still have it, and one line on stderr tells what to do
 };
 
-struct OptionRow {
-  std::string_view key;
-  std::string_view member;  // its name in errors of ScmOptions::Validate; empty if that is the key
-  std::string_view values;
-  std::string_view fallback;  // the default
-  std::string_view meaning;
-  TakenBy taken_by;
-  // Reads `value` into the options, or refuses it; the error is worded by `row`.
-  Status (*parse)(const OptionRow& row, std::string_view value, HybridCacheOptions* options);
+// How a key's value is read and printed.
+struct ValueKind {
+  // Reads `value` into the options, or refuses it, naming `key`.
+  Status (*parse)(std::string_view key, std::string_view value, HybridCacheOptions* options);
   // Returns a value that `parse` reads back to the same options; empty if the URI needs no such key.
   std::string (*print)(const HybridCacheOptions& options);
-  OfferedTo offered_to = OfferedTo::kEverybody;
-  std::string_view instead = {};  // of a retired key, what to do now; it has no `meaning`
+  std::span<const std::string_view> words = {};  // all values; empty: there are more than words
+};
+
+struct OptionRow {
+  std::string_view key;
+  ValueKind kind;
+  TakenBy taken_by = TakenBy::kEveryUri;
+  bool for_experts = false;
+  std::string_view values = {};    // as documented; empty: the words of `kind`
+  std::string_view fallback = {};  // the default, as documented; empty: what `kind` prints
+  std::string_view meaning = {};
+  std::string_view instead = {};  // of a retired key, what to do now; it has no documentation
+
+  OfferedTo offered_to() const {
+    return !instead.empty() ? OfferedTo::kNobody : for_experts ? OfferedTo::kExperts : OfferedTo::kEverybody;
+  }
 };
 std::span<const OptionRow> OptionTable();
 
@@ -46,14 +56,6 @@ std::string PrintItems(const HybridCacheOptions& options, bool secondary);
 
 // A table of docs/reference/options.md; a test compares them.
 std::string OptionsAsMarkdown(OfferedTo whom);
-
-// Where the first of several places of `scm` ends: at a comma or > that a size and @ follow, as a path may have these,
-// too.
-size_t EndOfPlace(std::string_view value);
-
-// Where a path has a comma or > behind which no path goes on: what stands there was to be another medium, and is one,
-// or is nothing, a size or a place alone, or a misspelt size. The path's size: nowhere.
-size_t FindLostMedium(std::string_view path);
 
 // Replaces the names of our structs in a judge's sentence by the keys that the URI's user knows.
 std::string InKeys(std::string_view message);

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 
+#include "cache/base/invalid.h"
+#include "cache/base/steady_clock.h"
 #include "cache/base/text.h"
 #include "fmt/format.h"
 #include "integration/dram_budget.h"
+#include "integration/media_text.h"
+#include "integration/memory_fit.h"
 #include "integration/metrics_target.h"
 #include "integration/option_table.h"
+#include "integration/rocksdb_release.h"
 #include "integration/warming.h"
 #include "rocksdb/version.h"
 
@@ -28,21 +32,17 @@ constexpr bool kReadersTakeAllocators = ROCKSDB_MAJOR >= 8;  // and what makes a
 constexpr int kShardBitsMax = 19;                            // RocksDB makes no cache with more
 // A shard of fewer blocks cannot keep what is in use, and hundreds of thousands of shards take more than they hold.
 constexpr uint64_t kBlocksOfShardMin = 16;
-// HyperClockCache maps a table that would serve a capacity full of its smallest entries (64 bytes for each 450 or so),
-// and ends the process if it cannot.
-constexpr uint64_t kHyperClockTableShare = 4;
-constexpr double kIndexBytesOfBlock = 9.4;
 constexpr uint64_t kRateMax = kCapacityBytesMax;  // bytes a second
 
 // A path is one value of the URI, so it must not hold what ends a value.
 Status CheckPath(std::string_view key, const std::string& path) {
-  const auto bad = std::find_if(path.begin(), path.end(), [](char c) { return c == ';' || (c >= 0 && c < ' '); });
+  const auto is_control = [](char c) { return c >= 0 && c < ' '; };
+  const auto bad = std::ranges::find_if(path, [&](char c) { return c == ';' || is_control(c); });
   if (bad == path.end()) return Status::Ok();
   const char* what = *bad == ';' ? "';', which ends a value" : "a control character";
   std::string shown = path;
-  std::replace_if(
-      shown.begin(), shown.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
-  return Status::InvalidArgument(fmt::format("{}={} contains {}: choose another path", key, shown, what));
+  std::ranges::replace_if(shown, is_control, '?');
+  return Invalid("{}={} contains {}: choose another path", key, shown, what);
 }
 
 // Nor, as one of several, what begins the next.
@@ -50,87 +50,41 @@ Status CheckMediumPath(const std::string& path) {
   MEZZ_RETURN_IF_ERROR(CheckPath("path", path));
   const size_t lost = FindLostMedium(path);
   if (lost == path.size()) return Status::Ok();
-  return Status::InvalidArgument(
-      fmt::format("path={} contains \"{}\", which begins another medium, or would: choose another path", path,
-                  path.substr(lost, path.find('@', lost) + 1 - lost)));
+  return Invalid("path={} contains \"{}\", which begins another medium, or would: choose another path", path,
+                 path.substr(lost, path.find('@', lost) + 1 - lost));
 }
 
-Status TooLarge(std::string_view what, uint64_t needed, std::string_view lower, const Machine& machine) {
-  return Status::NoSpace(fmt::format("{} needs {} of memory, and {} has {}: lower {}", what, HumanBytes(needed),
-                                     machine.memory_of, HumanBytes(machine.memory_bytes), lower));
+Status NeedsRelease(std::string_view option, std::string_view release, std::string_view why) {
+  return Status::NotSupported(
+      fmt::format("{} needs RocksDB {} or later, and this is {}, which {}", option, release, kRocksDbRelease, why));
 }
 
-uint64_t IndexBytes(const ScmOptions& scm) {
-  return static_cast<uint64_t>(kIndexBytesOfBlock * static_cast<double>(scm.capacity_bytes) / scm.expected_block_bytes);
-}
-
-std::string ScmText(const ScmOptions& scm) {
-  return fmt::format("scm={} with block={}", SizeText(scm.capacity_bytes), SizeText(scm.expected_block_bytes));
-}
-
-// What the SCM side takes of the machine's memory, or of its control group's. A file is judged when it is opened, and a
-// node's own memory then too.
-uint64_t ScmSideBytes(const ScmOptions& scm) {
-  uint64_t memory_bytes = scm.members.empty() && scm.medium != MediumKind::kFile ? scm.capacity_bytes : 0;
-  for (const ScmMember& member : scm.members) {
-    if (member.medium != MediumKind::kFile) memory_bytes += std::min(member.capacity_bytes, kCapacityBytesMax);
-  }
-  return IndexBytes(scm) + memory_bytes;
-}
-
-Status CheckScmSideFits(const ScmOptions& scm, const Machine& machine) {
-  if (ScmSideBytes(scm) <= machine.memory_bytes) return Status::Ok();
-  if (IndexBytes(scm) > machine.memory_bytes) {
-    return TooLarge(fmt::format("the index of {}", ScmText(scm)), IndexBytes(scm), "scm, or raise block", machine);
-  }
-  return TooLarge(fmt::format("scm={} ({})", SizeText(scm.capacity_bytes), scm.MediumText()), ScmSideBytes(scm), "scm",
-                  machine);
+// Whatever becomes of it: a DRAM tier that exists has its shards.
+Status CheckShardBits(int bits) {
+  if (bits >= -1 && bits <= kShardBitsMax) return Status::Ok();
+  return Invalid("shard_bits={}: must be 0 to {}, or -1 for a choice by size", bits, kShardBitsMax);
 }
 
 Status CheckShards(const HybridCacheOptions& options) {
   const int bits = options.dram_shard_bits;
-  if (bits < -1 || bits > kShardBitsMax) {
-    return Status::InvalidArgument(
-        fmt::format("shard_bits={}: must be 0 to {}, or -1 for a choice by size", bits, kShardBitsMax));
-  }
+  MEZZ_RETURN_IF_ERROR(CheckShardBits(bits));
   const uint64_t shard_bytes_min = kBlocksOfShardMin * options.scm.expected_block_bytes;
   if (bits <= 0 || options.dram_bytes >> bits >= shard_bytes_min) return Status::Ok();
   const uint64_t shards_max = std::max<uint64_t>(1, options.dram_bytes / shard_bytes_min);
-  return Status::InvalidArgument(
-      fmt::format("shard_bits={} cuts dram={} into shards of {}, less than {} blocks of block={}: use shard_bits={} or "
-                  "fewer, or -1 "
-                  "for a choice by size",
-                  bits, SizeText(options.dram_bytes), HumanBytes(options.dram_bytes >> bits), kBlocksOfShardMin,
-                  SizeText(options.scm.expected_block_bytes), std::bit_width(shards_max) - 1));
-}
-
-Status CheckDramFits(const HybridCacheOptions& options, const Machine& machine) {
-  const std::string dram = fmt::format("dram={}", SizeText(options.dram_bytes));
-  if (options.dram_bytes > machine.memory_bytes) return TooLarge(dram, options.dram_bytes, "dram", machine);
-  const uint64_t scm_side = ScmSideBytes(options.scm);
-  if (scm_side > machine.memory_bytes - options.dram_bytes) {
-    return TooLarge(fmt::format("{}, together with {} for {} ({})", dram, HumanBytes(scm_side), ScmText(options.scm),
-                                options.scm.MediumText()),
-                    options.dram_bytes + scm_side, "dram or scm", machine);
-  }
-  const uint64_t table_bytes = options.dram_bytes / kHyperClockTableShare;
-  if (options.dram_cache == DramCacheKind::kHyperClock && !machine.can_map(std::max<uint64_t>(table_bytes, 1))) {
-    return Status::NoSpace(
-        fmt::format("{}: HyperClockCache maps up to {} for its table, and this process may not: lower dram, "
-                    "or raise ulimit -v",
-                    dram, HumanBytes(table_bytes)));
-  }
-  return Status::Ok();
+  return Invalid(
+      "shard_bits={} cuts dram={} into shards of {}, less than {} blocks of block={}: use shard_bits={} or "
+      "fewer, or -1 "
+      "for a choice by size",
+      bits, SizeText(options.dram_bytes), HumanBytes(options.dram_bytes >> bits), kBlocksOfShardMin,
+      SizeText(options.scm.expected_block_bytes), std::bit_width(shards_max) - 1);
 }
 
 Status CheckCurve(const HybridCacheOptions& options) {
   if (!(options.curve_rate > 0 && options.curve_rate <= 1)) {
-    return Status::InvalidArgument(fmt::format(
-        "curve_rate={} is no share of the blocks: use one above 0, and at most 1 (all)", options.curve_rate));
+    return Invalid("curve_rate={} is no share of the blocks: use one above 0, and at most 1 (all)", options.curve_rate);
   }
   if (!options.curve_file.empty() && !options.curve) {
-    return Status::InvalidArgument(
-        fmt::format("curve_file={} needs curve=on: without it there is nothing to write", options.curve_file));
+    return Invalid("curve_file={} needs curve=on: without it there is nothing to write", options.curve_file);
   }
   return CheckPath("curve", options.curve_file);
 }
@@ -144,16 +98,16 @@ Status CheckWarmDram(const HybridCacheOptions& options) {
   const uint64_t bytes = options.warm_dram_bytes.value_or(0);
   if (bytes == 0) return Status::Ok();
   if (options.scm.EffectiveRecovery() == Recovery::kDiscard) {
-    return Status::InvalidArgument(
-        fmt::format("warm_dram={} needs recovery=warm or require: with scm=@{} and recovery={} nothing of an earlier "
-                    "process is found again",
-                    SizeText(bytes), options.scm.MediumText(), ToString(options.scm.recovery)));
+    return Invalid(
+        "warm_dram={} needs recovery=warm or require: with scm=@{} and recovery={} nothing of an earlier "
+        "process is found again",
+        SizeText(bytes), options.scm.MediumText(), ToString(options.scm.recovery));
   }
   if (options.dram_bytes != 0 && bytes > options.dram_bytes) {
-    return Status::InvalidArgument(
-        fmt::format("warm_dram={} is more than the DRAM tier can hold: use at most {} here, or leave it out for all of "
-                    "the tier",
-                    SizeText(bytes), SizeText(options.dram_bytes)));
+    return Invalid(
+        "warm_dram={} is more than the DRAM tier can hold: use at most {} here, or leave it out for all of "
+        "the tier",
+        SizeText(bytes), SizeText(options.dram_bytes));
   }
   return Status::Ok();
 }
@@ -165,55 +119,37 @@ Status CheckScmSide(const HybridCacheOptions& options, const Machine& machine) {
   for (const ScmMember& member : scm.members) MEZZ_RETURN_IF_ERROR(CheckMediumPath(member.path));
   MEZZ_RETURN_IF_ERROR(CheckPath("verify_key_file", scm.verify_key_file));
   if (scm.medium != MediumKind::kFile && !scm.path.empty()) {
-    return Status::InvalidArgument(
-        fmt::format("path={} contradicts medium={}: a path needs medium=file", scm.path, ToString(scm.medium)));
+    return Invalid("path={} contradicts medium={}: a path needs medium=file", scm.path, ToString(scm.medium));
   }
   MEZZ_RETURN_IF_ERROR(scm.Validate());
-  if (scm.pack == PackMode::kImage && !kHandsImages) {
-    return Status::NotSupported(
-        fmt::format("pack=image needs RocksDB 8.7 or later, and this is {}.{}.{}, which hands no cache a block as its "
-                    "file holds it: use pack=lz4, zstd or auto",
-                    ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
-  }
-  if (scm.core_dump == CoreDump::kNone && !kReadersTakeAllocators) {
-    return Status::NotSupported(
-        fmt::format("core_dump=none needs RocksDB 8.9 or later, and this is {}.{}.{}, which copies what SCM held into "
-                    "memory of its own: use core_dump=dram, and keep dumps out by /proc/PID/coredump_filter",
-                    ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
-  }
-  if (options.blobs == BlobPlacement::kScm && !kTellsRoles) {
-    return Status::NotSupported(
-        fmt::format("blobs=scm needs RocksDB 8.9 or later, and this is {}.{}.{}, which tells no cache what is a blob "
-                    "value: leave it out, or give blob_cache a cache of its own",
-                    ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
-  }
+  if (scm.pack == PackMode::kImage && !kHandsImages)
+    return NeedsRelease("pack=image", "8.7", "hands no cache a block as its file holds it: use pack=lz4, zstd or auto");
+  if (scm.core_dump == CoreDump::kNone && !kReadersTakeAllocators)
+    return NeedsRelease("core_dump=none", "8.9",
+                        "copies what SCM held into memory of its own: use core_dump=dram, and keep dumps out by "
+                        "/proc/PID/coredump_filter");
+  if (options.blobs == BlobPlacement::kScm && !kTellsRoles)
+    return NeedsRelease("blobs=scm", "8.9",
+                        "tells no cache what is a blob value: leave it out, or give blob_cache a cache of its own");
   MEZZ_RETURN_IF_ERROR(CheckScmSideFits(scm, machine));
   if (options.write_budget_bytes_per_second > kRateMax) {
-    return Status::InvalidArgument(
-        fmt::format("write_budget={} is more than any medium takes: use at most {} (bytes a second), or 0 for none",
-                    SizeText(options.write_budget_bytes_per_second), SizeText(kRateMax)));
+    return Invalid("write_budget={} is more than any medium takes: use at most {} (bytes a second), or 0 for none",
+                   SizeText(options.write_budget_bytes_per_second), SizeText(kRateMax));
   }
   MEZZ_RETURN_IF_ERROR(CheckCurve(options));
   MEZZ_RETURN_IF_ERROR(CheckWarmDram(options));
   MEZZ_RETURN_IF_ERROR(CheckMetrics(options));
   std::unique_ptr<Policy> made;
   MEZZ_RETURN_IF_ERROR(options.MakePolicy(options.policy, {}, &made));
-  if (options.dram_total_bytes > machine.memory_bytes) {
-    return TooLarge(fmt::format("dram_total={}", SizeText(options.dram_total_bytes)), options.dram_total_bytes,
-                    "dram_total", machine);
-  }
-  return Status::Ok();
+  return CheckTotalFits(options.dram_total_bytes, machine);
 }
 
 // The DRAM tier by itself: whether it fits is another question.
 Status CheckDramTier(const HybridCacheOptions& options) {
   MEZZ_RETURN_IF_ERROR(CheckShards(options));
-  if (options.dram_cache == DramCacheKind::kHyperClock && !kHyperClockTellsEvictions) {
-    return Status::NotSupported(fmt::format(
-        "dram_cache=hcc needs RocksDB 8.9 or later, and this is {}.{}.{}, whose HyperClockCache cannot tell what it "
-        "evicts: use dram_cache=lru",
-        ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
-  }
+  if (options.dram_cache == DramCacheKind::kHyperClock && !kHyperClockTellsEvictions)
+    return NeedsRelease("dram_cache=hcc", "8.9",
+                        "has a HyperClockCache that cannot tell what it evicts: use dram_cache=lru");
   return Status::Ok();
 }
 
@@ -222,20 +158,6 @@ Status CheckDramTier(const HybridCacheOptions& options) {
 constexpr DramCacheKind kDefaultDramCache =
     kHyperClockTellsEvictions ? DramCacheKind::kHyperClock : DramCacheKind::kLru;
 
-std::string_view ToString(DramCacheKind kind) { return kind == DramCacheKind::kLru ? "lru" : "hcc"; }
-
-std::string_view ToString(ServeMode mode) {
-  switch (mode) {
-    case ServeMode::kAuto:
-      return "auto";
-    case ServeMode::kInPlace:
-      return "in_place";
-    case ServeMode::kCopy:
-      return "copy";
-  }
-  return "?";
-}
-
 const bool kTellsRoles = ROCKSDB_MAJOR >= 8;
 
 HybridCacheOptions::HybridCacheOptions() {
@@ -243,16 +165,11 @@ HybridCacheOptions::HybridCacheOptions() {
   if (kWarmsWithCompactions) scm.pack_stage_bytes = kUsualPackStageBytes;
 }
 
-std::string_view ToString(BlobPlacement blobs) { return blobs == BlobPlacement::kScm ? "scm" : "both"; }
+uint64_t HybridCacheOptions::NowNs() const { return now_ns ? now_ns() : SteadyNs(); }
 
 // Every SCM hit takes and returns a standalone handle, and with each HyperClockCache updates its shard's usage twice.
 // RocksDB's choice of at least 32 MiB a shard makes that one word for all threads of a small DRAM tier; LRUCache gets
 // a shard for every 512 KiB.
-uint64_t HybridCacheOptions::NowNs() const {
-  if (now_ns) return now_ns();
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
-}
-
 int HybridCacheOptions::HyperClockShardBits() const {
   constexpr uint64_t kBytesMin = 2 << 20;
   constexpr int kBitsMax = 6;  // RocksDB's own bound
@@ -267,6 +184,7 @@ uint64_t HybridCacheOptions::WarmDramBytes() const {
 }
 
 Status HybridCacheOptions::ValidateScmSide(const Machine& machine) const {
+  MEZZ_RETURN_IF_ERROR(CheckShardBits(dram_shard_bits));
   MEZZ_RETURN_IF_ERROR(CheckScmSide(*this, machine));
   HybridCacheOptions divided = *this;
   return DivideDram(&divided);

@@ -22,7 +22,8 @@ namespace mezz {
 inline constexpr double kCurveRateDefault = 0.01;
 
 enum class DramCacheKind { kHyperClock, kLru };
-std::string_view ToString(DramCacheKind kind);
+template <>
+inline constexpr Words<2> kWordsOf<DramCacheKind> = {"hcc", "lru"};
 // HyperClockCache, but LRUCache on RocksDB 7.8, whose HyperClockCache does not tell what it evicts.
 extern const DramCacheKind kDefaultDramCache;
 // How an SCM hit that is not promoted is answered.
@@ -31,7 +32,8 @@ enum class ServeMode {
   kInPlace,  // in place, unless too many segments are pinned
   kCopy,     // always a copy in DRAM
 };
-std::string_view ToString(ServeMode mode);
+template <>
+inline constexpr Words<3> kWordsOf<ServeMode> = {"auto", "in_place", "copy"};
 
 // Whether the RocksDB that this is built for tells a cache the role of a block. Before RocksDB 8 all blocks are
 // BlockRole::kOther. From 8 on, a block that is kOther may not be demoted.
@@ -42,7 +44,8 @@ enum class BlobPlacement {
   kBoth,  // in both tiers, as data blocks
   kScm,   // in the SCM tier only; DRAM is left to the index, filter and key blocks that find them (TRocksDB)
 };
-std::string_view ToString(BlobPlacement blobs);
+template <>
+inline constexpr Words<2> kWordsOf<BlobPlacement> = {"both", "scm"};
 
 // What a database may have of the cache that it shares with others (ForDatabase, hybrid_cache.h).
 struct DatabaseLimits {

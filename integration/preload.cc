@@ -34,6 +34,7 @@
 
 #include "fmt/format.h"
 #include "integration/preload_module.h"
+#include "integration/rocksdb_release.h"
 #include "integration/tell.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/version.h"
@@ -98,20 +99,20 @@ std::string WhyNot(const Object& object) {
   if (!object.file().starts_with("librocksdb.so") && !IsRocksJava(object)) {
     return fmt::format("this program's RocksDB is a part of {}, not a librocksdb.so: it is left alone", object.path);
   }
-  const std::string built = fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
+  constexpr std::string_view kBuilt = kRocksDbRelease;
   void* const version = object.Find(kVersionFunction);
   if (version == nullptr && object.Find(kOldVersionFunction) != nullptr) {
     return fmt::format(
         "this library was built for RocksDB {} and {} has the C++ strings of before GCC 5, as rocksdbjni has before "
         "11.0: it stays out",
-        built, object.path);
+        kBuilt, object.path);
   }
   if (version == nullptr || Object(version).base != object.base) {
     return fmt::format("{} does not tell its release: it is left alone", object.path);
   }
   const std::string loaded = reinterpret_cast<std::string (*)(bool)>(version)(/*with_patch=*/true);
-  if (built == loaded) return "";
-  return fmt::format("this library was built for RocksDB {} and {} is {}: it stays out, build it for {}", built,
+  if (kBuilt == loaded) return "";
+  return fmt::format("this library was built for RocksDB {} and {} is {}: it stays out, build it for {}", kBuilt,
                      object.path, loaded, loaded);
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cache/base/if_memory.h"
+#include "cache/base/text.h"
 #include "fmt/format.h"
 #include "integration/hybrid_cache.h"
 #include "integration/made_cache.h"
@@ -47,7 +48,8 @@ std::atomic<TellFailure> tell_failure{nullptr};
 
 struct Settings {
   HybridCacheOptions options;
-  std::chrono::milliseconds wait = kWaitDefault;
+  // How long a cache goes on asking for a medium that another process holds.
+  std::chrono::milliseconds wait = std::chrono::minutes(5);
 };
 
 // In a JVM SIGBUS stays the JVM's, which turns one into an error of the one thread.
@@ -63,7 +65,11 @@ Status ReadUri(const char* uri, HybridCacheOptions* options) {
 Status ReadSettings(const char* uri, Settings* settings) {
   MEZZ_RETURN_IF_ERROR(ReadUri(uri, &settings->options));
   const char* const wait = std::getenv("MEZZANINE_WAIT");
-  return wait == nullptr || *wait == '\0' ? Status::Ok() : ParseWait(wait, &settings->wait);
+  if (wait == nullptr || *wait == '\0') return Status::Ok();
+  uint64_t ms = 0;
+  MEZZ_RETURN_IF_ERROR(ParseTime("MEZZANINE_WAIT", wait, &ms));
+  settings->wait = std::chrono::milliseconds(ms);
+  return Status::Ok();
 }
 
 // What MEZZANINE_CACHE and MEZZANINE_WAIT say, judged when the program first makes a cache. Null: leave every cache

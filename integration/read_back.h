@@ -12,86 +12,20 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "admission/lineage.h"
 #include "cache/base/fork_guard.h"
 #include "cache/types.h"
+#include "integration/heir_reader.h"
+#include "integration/parent_keys.h"
+#include "integration/read_back_counts.h"
 #include "integration/read_back_worth.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/listener.h"
-#include "rocksdb/options.h"
 
 namespace mezz {
-
-// What reading back has cost and gained since the cache was made.
-struct ReadBackCounts {
-  uint64_t reads = 0, bytes = 0;  // calls of the file system, and their bytes; includes those that open a table
-  uint64_t files = 0;             // tables from which something was read
-  uint64_t blocks = 0;            // blocks that were read, and on which the policy decided (decision.warm.*)
-  uint64_t failed = 0;            // files that could not be read to the end
-  uint64_t dropped = 0;  // files of which nothing was read: queue full, too old, deleted, or unknown comparator
-  uint64_t skipped = 0;  // compactions, or parts of one, left out because too few such blocks are asked for
-};
-
-// Those counts as they are counted. Relaxed, because they are figures only. A file is `whole` or `failed`, once it is
-// known which.
-struct ReadBackCounters {
-  std::atomic<uint64_t> reads{0}, bytes{0}, whole{0}, blocks{0}, failed{0}, dropped{0}, skipped{0};
-
-  ReadBackCounts Read() const;
-};
-
-// The user keys of the blocks that a compaction has found in the cache, in the order of its reading.
-//
-// Not thread-safe. Takes at most kBytesMax. As that fills, only every second, fourth, ... key of a block is kept.
-// Blocks are read back by the keys that are left, and most blocks have several.
-class ParentKeys {
- public:
-  static constexpr size_t kBytesMax = 8 << 20;
-
-  ParentKeys() = default;
-  ParentKeys(ParentKeys&& other) noexcept;
-  ParentKeys& operator=(ParentKeys&& other) noexcept;
-  ~ParentKeys() { Clear(); }
-
-  // Adds the keys of `block`, which is a data block as it lies uncompressed in the cache. Adds nothing of any other
-  // block.
-  void Add(std::span<const std::byte> block, Standing standing, uint8_t frequency);
-  void Add(std::string_view key, const Parent& parent);
-  // Sorts by key, as the database does; `reversed` stands for rocksdb::ReverseBytewiseComparator. Of two equal keys,
-  // the one with the better standing is kept.
-  void Sort(bool reversed);
-  // Copies the keys from `first` on to `to`, which is emptied before.
-  void MoveTail(size_t first, ParentKeys* to) const;
-  void Clear();
-
-  size_t size() const { return notes_.size(); }
-  bool empty() const { return notes_.empty(); }
-  std::string_view key(size_t i) const { return {text_.data() + notes_[i].at, notes_[i].bytes}; }
-  const Parent& parent(size_t i) const { return notes_[i].parent; }
-  size_t bytes() const { return counted_; }
-
-  // The bytes of all objects of this class.
-  static size_t bytes_of_all();
-
- private:
-  struct Note {
-    uint32_t at;
-    uint16_t bytes;
-    Parent parent;
-  };
-  size_t Stride() const;
-  void Count();
-
-  std::vector<char> text_;
-  std::vector<Note> notes_;
-  size_t counted_ = 0;
-};
 
 // Reads heirs back into the cache after a compaction. A thread of its own reads the compaction's new files, at the keys
 // of the blocks that the compaction found in the cache. RocksDB reads and checks each block, and inserts it into the
@@ -102,23 +36,16 @@ class ParentKeys {
 //   ours                    a queue of tables, each with the keys noted so far; those behind its end wait for the next
 //   a closing database      CloseDatabase, which waits for the table being read
 //
-// It reads at most kBytesPerSecond. A table waits at most kAgeSecondsMax in the queue, which holds at most
+// It reads no faster than ReadPace allows. A table waits at most kAgeSecondsMax in the queue, which holds at most
 // kQueueBytesMax of keys. What exceeds these bounds is dropped and counted. Nothing is read of a file that has been
 // deleted, or if RocksDB itself offers what it has written. If a database's blocks were read back for nothing, most of
 // its compactions are left out (ReadBackWorth).
 //
-// A table of which many keys are wanted is read in pieces of kPieceBytes, any other block by block. If RocksDB writes
-// tables through the page cache, reads use it too, because it still holds them.
-//
 // Thread-safe. No exception leaves it.
 class ReadBack {
  public:
-  static constexpr uint64_t kBytesPerSecond = 256 << 20;
   static constexpr uint64_t kAgeSecondsMax = 60;
   static constexpr size_t kQueueBytesMax = 32 << 20;
-  static constexpr size_t kPieceBytes = 256 << 10;
-  // A table is read in pieces if at least this percentage of its keys are keys of parents.
-  static constexpr unsigned kPiecesPercentMin = 20;
 
   // What this asks of the cache. The functions are called on any thread.
   struct Cache {
@@ -165,7 +92,7 @@ class ReadBack {
   // Whether the calling thread reads back. Its look-ups and inserts are then no user's requests.
   static bool OnThisThread() { return this_thread_reads; }
   // What is known of the parents of a block that this thread has read and inserts. REQUIRES: OnThisThread().
-  Lineage LineageOf(std::span<const std::byte> block);
+  Lineage LineageOf(std::span<const std::byte> block) { return reader_.LineageOf(block); }
 
   // The SCM tier has taken a block that this thread has read. REQUIRES: OnThisThread().
   void NoteTaken(const BlockKey& key) noexcept { worth_.NoteBlock(key); }
@@ -182,8 +109,6 @@ class ReadBack {
   size_t dram_bytes() const { return ParentKeys::bytes_of_all() + worth_.dram_bytes(); }
 
  private:
-  class Files;
-  class File;
   struct Stream;
   struct ThreadNotes;
   struct Item;
@@ -196,10 +121,7 @@ class ReadBack {
   void Push(std::unique_ptr<Item> item);
   void Run();
   void Read(Item& item);
-  rocksdb::Options OptionsFor(const Item& item, rocksdb::Env* env) const;
-  size_t ReadTable(const Item& item);
   bool StopsReading(const Item& item) const;
-  void OnRead(uint64_t bytes);
 
   [[gnu::tls_model("initial-exec")]] static inline thread_local constinit bool this_thread_reads = false;
 
@@ -217,13 +139,8 @@ class ReadBack {
   std::atomic<bool> stop_{false};            // stored under mutex_; loaded relaxed where it is a hint
   std::thread thread_;                       // made under mutex_, with the first table
 
-  // Only our thread uses these:
-  std::unique_ptr<ParentTable> lineage_;
-  std::vector<uint64_t> hashes_;
-  uint64_t free_ns_ = 0;  // until then kBytesPerSecond allows no further read
-  bool read_failed_ = false;
-
   ReadBackCounters& counts_;
+  HeirReader reader_;  // our thread's alone
 };
 
 }  // namespace mezz

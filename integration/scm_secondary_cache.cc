@@ -7,8 +7,11 @@
 #include <span>
 #include <utility>
 
+#include "cache/base/text.h"
 #include "fmt/format.h"
+#include "integration/cached_object.h"
 #include "integration/core_stats.h"
+#include "integration/evictions.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
 #include "integration/option_table.h"
@@ -16,12 +19,6 @@
 #include "integration/serving.h"
 #include "integration/tell.h"
 #include "rocksdb/version.h"
-
-#if ROCKSDB_MAJOR < 8
-#include "integration/whole_block_v7.h"
-#else
-#include "integration/rocksdb_compat.h"
-#endif
 
 namespace mezz {
 
@@ -31,23 +28,7 @@ using rocksdb::Slice;
 using Helper = rocksdb::Cache::CacheItemHelper;
 using Result = rocksdb::SecondaryCacheResultHandle;
 
-#if ROCKSDB_MAJOR < 8
 using Object = void*;
-BlockRole RoleOf(const Helper*) { return BlockRole::kOther; }  // 7.8 does not tell
-WholeBlockV7 SourceOf(const Helper* helper, Object object, size_t bytes) { return {helper, object, bytes}; }
-#else
-using Object = rocksdb::Cache::ObjectPtr;
-BlockRole RoleOf(const Helper* helper) { return ToBlockRole(helper->role); }
-auto SourceOf(const Helper* helper, Object object, size_t /*bytes*/) {
-  return [helper, object](size_t offset, size_t bytes, std::byte* to) noexcept {
-    try {
-      return helper->saveto_cb(object, offset, bytes, reinterpret_cast<char*>(to)).ok();
-    } catch (...) {  // a helper that throws has failed
-      return false;
-    }
-  };
-}
-#endif
 
 rocksdb::Status ToRocksDB(const Status& status) {
   return status.ok() ? rocksdb::Status::OK() : rocksdb::Status::InvalidArgument(status.message());
@@ -87,7 +68,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public CoreStats
  public:
   explicit ScmSecondaryCache(std::unique_ptr<HybridCore> core)
       : core_(std::move(core)),
-        capacity_(core_->scm().capacity_bytes()),
+        capacity_(core_->scm().figures().capacity_bytes()),
         moves_each_hit_(MovesEachHit(core_->options(), core_->policy_name())),
         registration_(static_cast<const rocksdb::SecondaryCache*>(this), this) {}
   ~ScmSecondaryCache() override { ReportAtEnd(*this); }
@@ -121,7 +102,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public CoreStats
                                  bool& kept_in_sec_cache) override {
 #endif
     kept_in_sec_cache = false;
-    return Find(key, RoleOf(helper), /*moves=*/moves_each_hit() || advise_erase,
+    return Find(key, CachedObject::RoleOf(helper), /*moves=*/moves_each_hit() || advise_erase,
                 [&](std::span<const std::byte> payload, Object* object, size_t* charge) {
                   const Slice bytes(reinterpret_cast<const char*>(payload.data()), payload.size());
                   return helper
@@ -191,12 +172,7 @@ Status ScmSecondaryCache::SetPolicy(std::string_view name) {
 }
 
 rocksdb::Status ScmSecondaryCache::Demote(const Slice& key, Object object, const Helper* helper, bool was_hit) {
-  core_->OnEvictionCallback(
-      {.key = {key.data(), key.size()},
-       .role = RoleOf(helper),
-       .was_hit = was_hit,
-       .can_be_read = object != nullptr && helper->size_cb != nullptr && helper->saveto_cb != nullptr},
-      [=] { return helper->size_cb(object); }, [=](size_t bytes) { return SourceOf(helper, object, bytes); });
+  OnEviction(*core_, {.key = key, .object = {object, helper}, .was_hit = was_hit});
   return rocksdb::Status::OK();
 }
 

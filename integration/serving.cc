@@ -6,7 +6,7 @@
 namespace mezz {
 namespace {
 
-struct Unpacked;  // names the buffer
+struct ServedBytes;  // names the buffer
 
 // Making a block of DRAM for a copy: allocation, and the store half of the copy. On memory of the same speed a copied
 // hit of a 3.7 KB block costs 150 ns more than one in place.
@@ -45,7 +45,7 @@ std::optional<std::span<const std::byte>> BytesToCopy(ScmTier& scm, const Pinned
     scm.counters().Add(Event::kScmImageUnread, block.role());
     return std::nullopt;
   }
-  std::byte* const unpacked = ThreadBuffer<Unpacked>::AtLeast(block.logical_bytes());
+  std::byte* const unpacked = ThreadBuffer<ServedBytes>::AtLeast(block.logical_bytes());
   if (unpacked == nullptr) {
     scm.counters().Add(Event::kAllocationFailed, block.role());
     return std::nullopt;

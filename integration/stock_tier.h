@@ -78,7 +78,7 @@ class StockTier final : private LargeEntries::Owner {
   void ClearLarge() { large_.Clear(); }
 
   // Sets the capacity of the shards and of what lies beside them together.
-  void SetCapacity(uint64_t bytes) { large_.SetCapacity(bytes); }
+  void Resize(uint64_t bytes) { large_.SetCapacity(bytes); }
   // Evicts what the capacity has no room for. A HyperClockCache does so only at inserts, of which an idle one has none.
   // REQUIRES: the caller's window on the gate.
   void EvictToCapacity();

@@ -22,34 +22,34 @@ bool WarmDram::Takes(const PinnedBlock& block) {
 
 // More than half of the SCM tier is not written over for it: that is warm by itself. A child stores nothing, and the
 // DRAM tier's locks may be held by threads that it does not have.
-bool WarmDram::StartSaving(uint64_t now_ns) {
-  if (options_.scm.scrub_on_close || scm_.is_closed() || scm_.in_child() || scm_.is_nameless()) return false;
-  save_left_ = std::min(options_.WarmDramBytes(), scm_.capacity_bytes() / 2);
+bool WarmDram::StartSaving() {
+  if (options_.scm.scrub_on_close || scm_.figures().is_closed() || scm_.in_child() || scm_.medium().IsNameless())
+    return false;
+  save_left_ = std::min(options_.WarmDramBytes(), scm_.figures().capacity_bytes() / 2);
   if (!saves()) return false;
-  save_until_ns_ = now_ns + HybridCacheOptions::kWarmSaveSeconds * 1'000'000'000;
+  save_until_ns_ = options_.NowNs() + HybridCacheOptions::kWarmSaveSeconds * 1'000'000'000;
   scm_.NoteDramGoes();
   return true;
 }
 
-bool WarmDram::WantsWrite(const DramBlock& block, uint64_t now_ns) {
-  if (!saves() || !block.can_be_read || block.key.size() != BlockKey::kBytes) return false;
-  const BlockKey key = BlockKey::FromBytes(block.key.data());
+bool WarmDram::WantsWrite(const BlockKey& key, BlockRole role) {
+  if (!saves()) return false;
   if (key.file() == FileId{0} || scm_.IsForgotten(key.file())) return false;
-  if (block.role == BlockRole::kBlob && options_.blobs == BlobPlacement::kScm) return false;
+  if (role == BlockRole::kBlob && options_.blobs == BlobPlacement::kScm) return false;
   if (scm_.NotePromoted(key)) return false;
-  if (now_ns >= save_until_ns_) save_left_ = 0;
+  if (options_.NowNs() >= save_until_ns_) save_left_ = 0;
   return saves();
 }
 
 // Raw: packing would take most of the time. Reclaim may pack it.
-void WarmDram::Write(const DramBlock& block, size_t bytes, const BlockSource& source, bool proven) {
+void WarmDram::Write(const BlockKey& key, BlockRole role, size_t bytes, const BlockSource& source, bool was_hit) {
   if (bytes > save_left_) {
     save_left_ = 0;
     return;
   }
-  const BlockKey key = BlockKey::FromBytes(block.key.data());
+  const bool proven = was_hit || IsMetadata(role) || dram_.hit_bits() == nullptr;
   const Generation generation = proven ? Generation::kProven : Generation::kYoung;
-  if (scm_.Put(key, block.role, bytes, source, generation) != PutResult::kStored) return;
+  if (scm_.Put(key, role, bytes, source, generation) != PutResult::kStored) return;
   save_left_ -= bytes;
   scm_.NotePromoted(key);
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "cache/base/if_memory.h"
+#include "integration/rocksdb_release.h"
 #include "integration/tell.h"
 
 namespace mezz {
@@ -19,8 +20,6 @@ void TellOnce(std::string_view sentence) {
   static std::atomic<bool> told{false};
   if (!told.exchange(true, std::memory_order_relaxed)) Tell(sentence);
 }
-
-std::string Release() { return fmt::format("RocksDB {}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH); }
 
 std::string WhatToSet() {
   return fmt::format("set prepopulate_block_cache={} (mezz::UseHybridCache does)", kBestWarmingName);
@@ -82,7 +81,7 @@ std::unique_ptr<rocksdb::DBOptions> WithListeners(const rocksdb::DBOptions& opti
 std::string WarmingText(const WarmingSeen& seen) {
   if (!seen.heirs) return "off";
   if (!kWarmsWithCompactions) {
-    return fmt::format("on, {} warms with flushes only ({} blocks arrived); {}", Release(), seen.flushed,
+    return fmt::format("on, RocksDB {} warms with flushes only ({} blocks arrived); {}", kRocksDbRelease, seen.flushed,
                        ReadBackText(seen.read_back));
   }
   if (seen.compacted != 0) {

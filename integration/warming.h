@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "cache/types.h"
-#include "integration/read_back.h"
+#include "integration/read_back_counts.h"
+#include "integration/rocksdb_release.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/listener.h"
@@ -21,15 +22,14 @@
 namespace mezz {
 
 class HybridStats;
+class ReadBack;
 
 using Warming = rocksdb::BlockBasedTableOptions::PrepopulateBlockCache;
 
 // The most warming that this release offers. RocksDB's values are ordered by how much they warm with.
 #if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 1101
-inline constexpr bool kWarmsWithCompactions = true;
 inline constexpr Warming kBestWarming = Warming::kFlushAndCompaction;
 #else
-inline constexpr bool kWarmsWithCompactions = false;
 inline constexpr Warming kBestWarming = Warming::kFlushOnly;
 #endif
 // Its name in RocksDB's OPTIONS files.

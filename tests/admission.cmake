@@ -11,7 +11,6 @@ mezz_test(unit/admission/promotion_threshold_test APART LABELS unit DEPS mezz::a
 mezz_test(unit/admission/dram_window_test APART LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/adaptive_policy_test APART LABELS unit DEPS mezz::admission)
 mezz_test(stress/admission_stress_test LABELS stress DEPS mezz::admission)
-mezz_bench(bench/policy_bench DEPS mezz::admission)
 if(TARGET mezz_simulator)
   # One thread, and five minutes under the thread sanitizer.
   mezz_test(model/adaptive_properties_test LABELS model DEPS mezz::simulator TSAN_LONG)

@@ -26,7 +26,7 @@ if(TARGET mezz_replay)
   if(NOT MEZZ_SANITIZE AND NOT MEZZ_COVERAGE)
     # Every cell filled, in miniature; it writes what it makes to the build folder.
     add_test(NAME tools/reproduce_atc21 COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/reproduce-atc21 --quick
-             --replay=$<TARGET_FILE:mezz_replay> --out=${PROJECT_BINARY_DIR}/atc21 --work=${PROJECT_BINARY_DIR})
+             --replay=$<TARGET_FILE:mezz_replay> --out=${PROJECT_BINARY_DIR}/atc21)
     set_tests_properties(tools/reproduce_atc21 PROPERTIES LABELS bench TIMEOUT 300)
   endif()
 endif()

@@ -19,12 +19,8 @@ if(TARGET mezz_replay_runner)
   mezz_test(unit/workloads/flash_file_system_test LABELS unit DEPS mezz::replay_runner)
   mezz_test(unit/workloads/pages_test LABELS unit DEPS mezz::replay_runner)
   mezz_test(unit/workloads/database_target_test LABELS unit DEPS mezz::replay_runner)
-  mezz_bench(bench/replay_loop_bench DEPS mezz::replay_runner)
   mezz_bench(bench/live_curve_bench DEPS mezz::replay_runner mezz::curves)
   mezz_bench(bench/tiers_bench DEPS mezz::replay_runner mezz::curves)
-  if(TARGET bench_replay_loop_bench)
-    target_compile_options(bench_replay_loop_bench PRIVATE -fno-rtti) # it derives from RocksDB's classes
-  endif()
 endif()
 if(TARGET mezz_replay)
   mezz_test(unit/workloads/replay_processes_test LABELS unit DEPS mezz::replay_runner NEEDS mezz_replay

@@ -22,7 +22,8 @@ RATCHET = {}
 # named here counts.
 MAY_INCLUDE = {
     "cache": {"cache"},
-    "admission": {"admission", "cache/types.h", "cache/status.h", "cache/counters.h", "cache/survivor_judge.h"},
+    "admission": {"admission", "cache/types.h", "cache/status.h", "cache/counters.h", "cache/survivor_judge.h",
+                  "cache/base/words.h", "cache/base/invalid.h"},
     "admission/curves": {"admission", "cache"},
     "integration": {"integration", "admission", "cache", "rocksdb"},
     # What stands beside the cache does not know it.

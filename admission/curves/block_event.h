@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/base/words.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -18,9 +19,8 @@ enum class BlockEventKind : uint8_t {
   kCompacted,         // a compaction has written the block, and offers it to the cache
   kFileDeleted,       // nobody will ask for the file's blocks again
 };
-inline constexpr std::array<std::string_view, 4> kBlockEventNames = {"compaction_read", "flushed", "compacted",
-                                                                     "deleted"};
-constexpr std::string_view ToString(BlockEventKind kind) { return kBlockEventNames[static_cast<size_t>(kind)]; }
+template <>
+inline constexpr Words<4> kWordsOf<BlockEventKind> = {"compaction_read", "flushed", "compacted", "deleted"};
 
 // A share of a block that a compaction has written: `keys` of its keys stood in `parent`, a block that the compaction
 // looked up before. If `keys` is 0, the keys of the share before stood in `parent` too, in another version.

@@ -15,7 +15,7 @@
 
 namespace mezz::plan {
 
-inline constexpr size_t kOperations = kOperationNames.size();
+inline constexpr size_t kOperations = kWordsOf<Operation>.size();
 
 // The part of a band, as a share of the requests, that all seeds have in common: the error of the counted footprint,
 // and of tiers that hold few blocks. With it 97 of 100 points of the public traces lie in their bands, without it half

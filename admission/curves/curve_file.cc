@@ -71,7 +71,7 @@ json SumsJson(const CurveSums& sums) {
   json of;
   for (const auto& [name, field] : kSumFields) of[name] = sums.*field;
   for (size_t i = 0; i < kOperations; ++i)
-    of["operations"][std::string(OperationName(static_cast<Operation>(i)))] = sums.operations[i];
+    of["operations"][std::string(ToString(static_cast<Operation>(i)))] = sums.operations[i];
   for (size_t i = 0; i < kBlockRoles; ++i)
     of["role_requests"][std::string(ToString(static_cast<BlockRole>(i)))] = sums.role_requests[i];
   return of;
@@ -124,7 +124,7 @@ CurveSums SumsOf(const json& of) {
   CurveSums sums;
   for (const auto& [name, field] : kSumFields) sums.*field = of.at(name);
   for (size_t i = 0; i < kOperations; ++i)
-    sums.operations[i] = of.at("operations").at(std::string(OperationName(static_cast<Operation>(i))));
+    sums.operations[i] = of.at("operations").at(std::string(ToString(static_cast<Operation>(i))));
   for (size_t i = 0; i < kBlockRoles; ++i)
     sums.role_requests[i] = of.at("role_requests").at(std::string(ToString(static_cast<BlockRole>(i))));
   return sums;

@@ -10,11 +10,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "admission/curves/curve.h"
-#include "admission/curves/point_model.h"
+#include "admission/curves/curve_window.h"
 #include "admission/curves/sampler.h"
 #include "admission/policy.h"
 #include "cache/base/stripe.h"
@@ -31,29 +30,24 @@ namespace mezz::plan {
 // told at all. The other look-ups, at most `rate_max` of the blocks, wait in a short queue of the thread's stripe. The
 // thread that fills a queue carries it to the samples. A thread that owns its stripe notes look-ups with plain stores.
 // Nobody waits: if another thread has the samples, a full queue drops look-ups, and so does the shared stripe if
-// another
-// thread is noting. Dropped look-ups are counted, and scaling makes up for them.
+// another thread is noting. Dropped look-ups are counted, and scaling makes up for them.
 //
 // The requests that are kept are a window. Once the longest log is full, all logs lose their older half, except the
-// last
-// request for each block; so the models begin with what the tiers hold. If the samples then hold few blocks, because
-// the
-// threshold fell for blocks that nobody asks for any more, they begin anew.
+// last request for each block; so the models begin with what the tiers hold. If the samples then hold few blocks,
+// because the threshold fell for blocks that nobody asks for any more, they begin anew.
 //
 // If there is no memory for a sample, no look-up is sampled any more, and Make says so.
 //
 // Mutexes: the shared stripe's is only tried, and a thread that holds it only tries the samples'. Thread-safe.
 class LiveCurve {
  public:
-  using LookUps = std::array<uint64_t, kBlockRoles>;
+  using LookUps = CurveWindow::LookUps;
 
-  static constexpr uint32_t kSeeds = 5;
+  static constexpr uint32_t kSeeds = CurveWindow::kSeeds;
   static constexpr uint32_t kBlocksMax = 8192;       // of a sample
   static constexpr uint32_t kRequestsOfABlock = 16;  // requests that are kept, in the mean
   static constexpr size_t kQueue = 32;
-  // The share of the window that only warms the models, and is not counted.
-  static constexpr double kWarmup = 0.5;
-  static constexpr uint32_t kBlocksMin = 500;  // with fewer in all samples there is no curve
+  static constexpr uint32_t kBlocksMin = CurveWindow::kBlocksMin;
 
   struct Options {
     double rate_max = 0.01;
@@ -85,16 +79,7 @@ class LiveCurve {
     Push({.hash = hash, .bytes = BytesOf(size_of), .role = BlockRole::kOther, .is_look_up = false});
   }
 
-  // The cache of which the curve is made. The grid is half, once, twice and four times the size of each tier, and no
-  // SCM.
-  struct Tiers {
-    std::string name{};  // of the host
-    MiniatureOptions miniature{};
-    std::string pack{};         // CurveForm::pack
-    std::string pack_ratios{};  // CurveForm::pack_ratios
-    uint64_t dram_bytes = 0;
-    uint64_t scm_bytes = 0;
-  };
+  using Tiers = LiveTiers;
   // Makes the curve. Takes up to some seconds of the caller, and some MiB meanwhile; look-ups go on. If the window has
   // too little for a curve, the error says what to do.
   Status Make(const Tiers& tiers, Curve* curve);
@@ -139,17 +124,7 @@ class LiveCurve {
     std::atomic<uint64_t> carried{0};
     std::array<Note, kQueue> notes;
   };
-  // Where the samples' present window began.
-  struct Begin {
-    LookUps look_ups{};
-    uint64_t ns = 0;
-    uint64_t kept = 0;
-    uint64_t dropped = 0;
-  };
-  struct Window {
-    std::vector<Sampler> samplers;
-    Begin passed;  // what passed since
-  };
+  using Begin = CurveWindow::Passed;  // where the samples' present window began
 
   template <typename SizeOf>
   static uint32_t BytesOf(SizeOf&& size_of) {
@@ -166,9 +141,8 @@ class LiveCurve {
   void StartLocked();
   void PublishLocked();
   void CarryLocked(Queue* queue);
-  Status MakeOf(const Tiers& tiers, Curve* curve);
   Begin NowLocked() const;
-  Window TakeWindow();
+  CurveWindow TakeWindow();
   void Drop(const Note& note);
 
   const Options options_;

@@ -18,9 +18,8 @@ namespace mezz::plan {
 // block that is in the sample at the end was in it from its first request on.
 //
 // The requests for the sampled blocks are kept in a log of at most `log_max` entries. If there are more, only the
-// blocks
-// are kept, and the requests must be read again (ReadAgain, seed_run.h). Or the owner keeps a window of the requests
-// (Mark, DropToMark).
+// blocks are kept, and the requests must be read again (ReadAgain, seed_run.h). Or the owner keeps a window of the
+// requests (Mark, DropToMark).
 class Sampler {
  public:
   struct Options {

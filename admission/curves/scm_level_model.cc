@@ -3,18 +3,21 @@
 
 #include <fmt/format.h>
 
-#include "cache/layout.h"
+#include <algorithm>
+#include <cassert>
+
+#include "cache/log_rules.h"
 
 namespace mezz::sim {
 
-ScmCounts& ScmCounts::operator+=(const ScmCounts& other) {
+ScmCounts& ScmCounts::Add(const ScmCounts& other, uint64_t factor) {
   for (uint64_t ScmCounts::*field :
        {&ScmCounts::writes, &ScmCounts::written_units, &ScmCounts::second_chances, &ScmCounts::packed_writes,
         &ScmCounts::packed_units, &ScmCounts::packed_second_chances, &ScmCounts::packed_at_reclaim, &ScmCounts::demoted,
         &ScmCounts::demoted_units, &ScmCounts::packed_demoted, &ScmCounts::dropped, &ScmCounts::spare_refused,
         &ScmCounts::refused, &ScmCounts::reclaimed_segments, &ScmCounts::requeued_segments,
         &ScmCounts::sparse_segments})
-    this->*field += other.*field;
+    this->*field += factor * other.*field;
   return *this;
 }
 
@@ -23,64 +26,145 @@ ScmLevelModel::ScmLevelModel(ScmRecords* records, const ScmModelOptions& options
       options_(options),
       level_(level),
       slower_(slower),
-      segments_max_(static_cast<uint32_t>(std::max<uint64_t>(1, options.capacity / options.segment))),
+      segments_(options),
       credit_(options.segment * log_rules::kSurvivorShareDenominator) {
-  if (options_.exact_capacity) return;
-  if (options_.writer_lanes == 0) options_.writer_lanes = log_rules::WriterLanes(segments_max_);
-  segment_overhead_ = sizeof(layout::SegmentHeader);
-  first_segment_overhead_ = layout::kSuperblockSpace + sizeof(layout::SegmentHeader);
-  segments_.resize(segments_max_);
-  for (uint32_t i = segments_max_; i-- > 0;) free_.push_back(i);
+  if (options_.writer_lanes == 0) options_.writer_lanes = log_rules::WriterLanes(segments_.limit());
 }
 
-// Opens a segment to append to. With exact capacity there always is one, as `used_` is what limits the tier.
-uint32_t ScmLevelModel::Open() {
-  if (free_.empty()) {
-    segments_.emplace_back();
-    free_.push_back(static_cast<uint32_t>(segments_.size() - 1));
+ScmCounts ScmLevelModel::counts() const {
+  ScmCounts counts = counts_;
+  counts.sparse_segments = segments_.became_sparse();
+  return counts;
+}
+
+bool ScmLevelModel::Put(BlockId block, Generation generation, Form wanted, const Judge& judge) {
+  Lane* const lane = generation == Generation::kProven ? &segments_.proven : &segments_.young;
+  Stored form = Stored::kRaw;
+  if (wanted == Form::kPacked && records_.pack() != nullptr && records_.pack()->Wants(block))
+    form = records_.pack()->Pack(block) ? Stored::kPacked : Stored::kRejected;
+  const uint64_t units = UnitsOf(block, form);
+  const bool room = options_.exact_capacity ? MakeRoomExactly(lane, units, judge) : MakeRoomAsLive(lane, units, judge);
+  if (!room) {
+    ++counts_.refused;
+    return false;
   }
-  const uint32_t id = free_.back();
-  free_.pop_back();
-  segments_[id].records.clear();
-  segments_[id].forms.clear();
-  segments_[id].dead = 0;
-  segments_[id].tail = id == 0 ? first_segment_overhead_ : segment_overhead_;
-  return id;
-}
-
-void ScmLevelModel::Advance(Lane* lane) {
-  Seal(lane);
-  lane->open = Open();
-}
-
-void ScmLevelModel::Seal(Lane* lane) {
-  const std::optional<uint32_t> sealed = std::exchange(lane->open, {});
-  if (!sealed) return;
-  lane->sealed->push_back(*sealed);
-  if (IsSparse(segments_[*sealed])) MoveToSparse(lane->sealed, *sealed);
-}
-
-bool ScmLevelModel::MoveToSparse(std::deque<uint32_t>* sealed, uint32_t segment) {
-  const auto found = std::ranges::find(*sealed, segment);
-  if (found == sealed->end()) return false;
-  sealed->erase(found);
-  sparse_.push_back({segment, sealed == &proven_ ? Generation::kProven : Generation::kYoung});
-  ++counts_.sparse_segments;
+  Append(lane, block, form, static_cast<uint8_t>(HeatOfNew(generation)), /*dram=*/false);
   return true;
+}
+
+bool ScmLevelModel::MakeRoomExactly(Lane* lane, uint64_t units, const Judge& judge) {
+  if (units > options_.capacity) return false;
+  while (used_ + units > options_.capacity) {
+    if (!Work(1, Mode::kSpare, judge)) return false;
+  }
+  if (!segments_.Fits(*lane, units)) segments_.Advance(lane);
+  return true;
+}
+
+// As ScmTier::Put: a step of reclaim, then room in the lane's segment, or in another one, or a whole victim.
+bool ScmLevelModel::MakeRoomAsLive(Lane* lane, uint64_t units, const Judge& judge) {
+  const uint64_t enough = 1 + options_.writer_lanes;
+  if (segments_.free() <= enough)
+    Work(units * (segments_.free() <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, judge);
+  if (segments_.Fits(*lane, units)) return true;
+  if (units > segments_.room()) return false;
+  for (uint32_t tries = 0; segments_.free() <= 1; ++tries) {
+    if (tries == log_rules::kSparingVictimsMax + segments_.limit()) return false;
+    if (!Work(UINT64_MAX, tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop, judge)) return false;
+  }
+  if (!segments_.Fits(*lane, units)) segments_.Advance(lane);  // reclaim may have opened a segment for the proven
+  return segments_.Fits(*lane, units);
+}
+
+bool ScmLevelModel::Work(uint64_t units, Mode mode, const Judge& judge) {
+  if (!victim_ && !PickVictim()) return false;
+  if (mode == Mode::kDrop && victim_->pass != Pass::kEmpty) StartPass(Pass::kEmpty);
+  uint64_t walked = 0;
+  do {
+    if (victim_->cursor < segments_[victim_->segment].records.size()) walked += VisitNext(mode, judge);
+    if (victim_->cursor == segments_[victim_->segment].records.size()) FinishPass();
+  } while (victim_ && walked < units);
+  return true;
+}
+
+uint64_t ScmLevelModel::VisitNext(Mode mode, const Judge& judge) {
+  const uint32_t segment = victim_->segment;
+  const uint32_t record = victim_->cursor++;
+  const BlockId block = segments_[segment].records[record];
+  const uint64_t units = UnitsOf(block, FormAt(segment, record));
+  if (victim_->pass != Pass::kEmpty) {
+    if (IsLive(segment, record)) Weigh(segment, record);
+    return units;
+  }
+  assert(used_ >= units);
+  used_ -= units;
+  if (!IsLive(segment, record)) return units;
+  if (mode == Mode::kSpare) {
+    Settle(segment, record, judge);
+  } else {
+    Drop(block);
+  }
+  return units;
+}
+
+// As SegmentCleaner::Settle.
+void ScmLevelModel::Settle(uint32_t segment, uint32_t record, const Judge& judge) {
+  const BlockId block = segments_[segment].records[record];
+  Stored form = FormAt(segment, record);
+  bool packable = records_.pack() != nullptr && form == Stored::kRaw && records_.pack()->Wants(block);
+  const bool demotable = slower_ != nullptr;
+  for (;;) {
+    const bool packed = form == Stored::kPacked;
+    Fate fate = judge(Reached{block, victim_->generation, packed, packable, demotable});
+    // Never a raw copy of a block that DRAM holds, whatever the policy says.
+    if ((records_[block].dram && !packed) || (fate == Fate::kPack && !packable) ||
+        (fate == Fate::kDemote && !demotable))
+      fate = Fate::kDrop;
+    if (fate != Fate::kDrop && fate != Fate::kDemote && packable) {
+      const Packing packing = PackAtReclaim(block, fate);
+      if (packing == Packing::kDone) return;
+      packable = false;
+      if (packing == Packing::kUseless) form = Stored::kRejected;
+      if (packing == Packing::kUseless && fate == Fate::kPack) continue;  // judged again, as one that does not pack
+    }
+    if (fate == Fate::kSpare && Copy(block, form)) return;
+    counts_.spare_refused += fate == Fate::kSpare;
+    if (fate != Fate::kDrop && demotable && slower_->TakeIn(block, form, judge)) return;  // what cannot be spared, too
+    return Drop(block);
+  }
+}
+
+// Takes a record in that the faster level demotes. As RecordMover::Demote.
+bool ScmLevelModel::TakeIn(BlockId block, Stored form, const Judge& judge) {
+  const uint64_t units = UnitsOf(block, form);
+  const bool room =
+      options_.exact_capacity ? MakeRoomExactly(&segments_.young, units, judge) : ReserveAsLive(units, judge);
+  if (!room) return false;
+  // Not so hot that it would rise again before it is hit here.
+  const unsigned heat = std::min<unsigned>(records_[block].heat, log_rules::kRaiseHeat - 1);
+  Append(&segments_.young, block, form, static_cast<uint8_t>(heat), records_[block].dram != 0);
+  ++counts_.demoted;
+  counts_.demoted_units += units;
+  counts_.packed_demoted += form == Stored::kPacked;
+  return true;
+}
+
+// As SegmentCleaner::TakeIn.
+bool ScmLevelModel::ReserveAsLive(uint64_t units, const Judge& judge) {
+  if (segments_.free() <= 2)
+    Work(units * (segments_.free() <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, judge);
+  return segments_.Reserve(&segments_.young, units, /*kept_free=*/1);
 }
 
 void ScmLevelModel::EraseDead(BlockId block) {
   const uint32_t id = records_[block].segment;
-  Segment& segment = segments_[id];
-  const bool was_sparse = IsSparse(segment);
-  segment.dead += UnitsOf(block, FormAt(id, records_[block].record));
+  const uint64_t units = UnitsOf(block, FormAt(id, records_[block].record));
   records_.Forget(block);
-  // One that is open is looked at when it is sealed; the victim is emptied anyway.
-  if (!was_sparse && IsSparse(segment) && !MoveToSparse(&young_, id)) MoveToSparse(&proven_, id);
+  segments_.AddDead(id, units);
 }
 
 void ScmLevelModel::Append(Lane* lane, BlockId block, Stored form, uint8_t heat, bool dram) {
-  Segment& segment = segments_[*lane->open];
+  ScmSegmentsModel::Segment& segment = segments_[*lane->open];
   const uint64_t units = UnitsOf(block, form);
   assert(segment.tail + units <= options_.segment);
   records_.Point(block, {.segment = *lane->open & ScmRecords::kNowhere,
@@ -100,25 +184,10 @@ void ScmLevelModel::Append(Lane* lane, BlockId block, Stored form, uint8_t heat,
 }
 
 bool ScmLevelModel::PickVictim() {
-  if (options_.exact_capacity && young_.empty() && proven_.empty() && sparse_.empty()) {
-    // All there is lies in open segments: with few and small ones that can be.
-    Seal(young_lane_.open ? &young_lane_ : &proven_lane_);
-  }
-  if (!sparse_.empty()) {
-    const Sparse first = sparse_.front();
-    sparse_.pop_front();
-    victim_ = Victim{.segment = first.segment, .generation = first.of};
-    StartPass(Pass::kEmpty);
-    return true;
-  }
-  const bool young_first = young_.size() * 100 > uint64_t{segments_max_} * options_.young_percent;
-  std::deque<uint32_t>* queue = young_first ? &young_ : &proven_;
-  if (queue->empty()) queue = young_first ? &proven_ : &young_;
-  if (queue->empty()) return false;
-  victim_ =
-      Victim{.segment = queue->front(), .generation = queue == &young_ ? Generation::kYoung : Generation::kProven};
-  queue->pop_front();
-  const bool weighed = victim_->generation == Generation::kProven && options_.requeue_percent != 0 &&
+  const std::optional<ScmSegmentsModel::Victim> taken = segments_.TakeVictim(options_.young_percent);
+  if (!taken) return false;
+  victim_ = Victim{.segment = taken->segment, .generation = taken->generation};
+  const bool weighed = !taken->sparse && taken->generation == Generation::kProven && options_.requeue_percent != 0 &&
                        requeued_in_a_row_ < log_rules::kRequeuesInARowMax;
   StartPass(weighed ? Pass::kWeigh : Pass::kEmpty);
   return true;
@@ -128,9 +197,7 @@ void ScmLevelModel::StartPass(Pass pass) {
   victim_->pass = pass;
   victim_->cursor = 0;
   if (pass != Pass::kEmpty) return;
-  const uint64_t used =
-      segments_[victim_->segment].tail - (victim_->segment == 0 ? first_segment_overhead_ : segment_overhead_);
-  credit_ = std::min(credit_ + used * log_rules::kSurvivorShareNumerator,
+  credit_ = std::min(credit_ + segments_.RecordUnits(victim_->segment) * log_rules::kSurvivorShareNumerator,
                      log_rules::kCreditMaxSegments * options_.segment * log_rules::kSurvivorShareDenominator);
 }
 
@@ -142,12 +209,12 @@ void ScmLevelModel::FinishPass() {
       return StartPass(keep ? Pass::kCool : Pass::kEmpty);
     }
     case Pass::kCool:
-      proven_.push_back(victim_->segment);
+      segments_.QueueAgain(victim_->segment);
       ++requeued_in_a_row_;
       ++counts_.requeued_segments;
       break;
     case Pass::kEmpty:
-      free_.push_back(victim_->segment);
+      segments_.Free(victim_->segment);
       requeued_in_a_row_ = 0;
       ++counts_.reclaimed_segments;
       break;
@@ -164,14 +231,6 @@ void ScmLevelModel::Weigh(uint32_t segment, uint32_t record) {
   }
 }
 
-// Reserves room in the lane's segment, or in another one if that leaves `kept_free` segments free.
-bool ScmLevelModel::Reserve(Lane* lane, uint64_t units, size_t kept_free) {
-  if (Fits(*lane, units)) return true;
-  if (!options_.exact_capacity && free_.size() <= kept_free) return false;
-  Advance(lane);
-  return Fits(*lane, units);
-}
-
 // Writes the record anew in a lane that has room for it, on credit.
 void ScmLevelModel::MoveTo(Lane* lane, BlockId block, Stored form, unsigned heat_cost) {
   const uint64_t cost = UnitsOf(block, form) * log_rules::kSurvivorShareDenominator;
@@ -186,39 +245,32 @@ void ScmLevelModel::MoveTo(Lane* lane, BlockId block, Stored form, unsigned heat
 // Copies a record to reclaim's own segment. True: it lives on there.
 bool ScmLevelModel::Copy(BlockId block, Stored form) {
   const uint64_t units = UnitsOf(block, form);
-  if (units * log_rules::kSurvivorShareDenominator > credit_ || !Reserve(&proven_lane_, units, 0)) return false;
-  MoveTo(&proven_lane_, block, form, /*heat_cost=*/1);
+  if (units * log_rules::kSurvivorShareDenominator > credit_ || !segments_.Reserve(&segments_.proven, units, 0))
+    return false;
+  MoveTo(&segments_.proven, block, form, /*heat_cost=*/1);
   return true;
 }
 
-// As Reclaimer::PackLocked: the young share a lane with writers, and the last free segment stays for the proven.
+// As RecordMover::Pack: the young share a lane with writers, and the last free segment stays for the proven.
 ScmLevelModel::Packing ScmLevelModel::PackAtReclaim(BlockId block, Fate fate) {
   if (!records_.pack()->Pack(block)) return Packing::kUseless;
   const uint64_t units = UnitsOf(block, Stored::kPacked);
   if (units * log_rules::kSurvivorShareDenominator > credit_) return Packing::kNoRoom;
   const bool young = fate == Fate::kPack && victim_->generation == Generation::kYoung;
-  Lane* const lane = young && Reserve(&young_lane_, units, 1) ? &young_lane_ : &proven_lane_;
-  if (lane == &proven_lane_ && !Reserve(lane, units, 0)) return Packing::kNoRoom;
+  Lane* const lane = young && segments_.Reserve(&segments_.young, units, 1) ? &segments_.young : &segments_.proven;
+  if (lane == &segments_.proven && !segments_.Reserve(lane, units, 0)) return Packing::kNoRoom;
   MoveTo(lane, block, Stored::kPacked, fate == Fate::kSpare ? 1 : 0);
   counts_.packed_at_reclaim += fate == Fate::kPack;
   return Packing::kDone;
 }
 
 uint64_t ScmLevelModel::Audit(std::vector<std::string>* violations) const {
-  std::vector<uint32_t> listed(segments_.size(), 0);
-  std::vector<bool> holds_records(segments_.size(), false);
-  for (const uint32_t id : free_) ++listed[id];
-  const auto holds = [&](uint32_t id) {
-    ++listed[id];
-    holds_records[id] = true;
-  };
-  for (const uint32_t id : young_) holds(id);
-  for (const uint32_t id : proven_) holds(id);
-  for (const Sparse& sparse : sparse_) holds(sparse.segment);
-  for (const Lane* lane : {&young_lane_, &proven_lane_}) {
-    if (lane->open) holds(*lane->open);
+  std::vector<bool> holds_records;
+  std::vector<uint32_t> listed = segments_.Listed(&holds_records);
+  if (victim_) {
+    ++listed[victim_->segment];
+    holds_records[victim_->segment] = true;
   }
-  if (victim_) holds(victim_->segment);
   uint64_t used = 0;
   uint64_t live = 0;
   for (uint32_t id = 0; id < segments_.size(); ++id) {

@@ -90,8 +90,7 @@ class ScmModel {
   bool sparse() const { return fast_.sparse(); }
 
   // Writes a record, in place of an older one of the block. `wanted`: kPacked is a wish. False: there is no room.
-  template <typename Judge>
-  bool Put(BlockId block, Generation generation, Form wanted, Judge&& judge) {
+  bool Put(BlockId block, Generation generation, Form wanted, const ScmLevelModel::Judge& judge) {
     return fast_.Put(block, generation, wanted, judge);
   }
 

@@ -35,7 +35,8 @@ class TwoTier final : public TwoTierRun {
         dram_(trace.unique(), charges_, options.dram),
         pack_(MakePack(trace, options)),
         scm_(trace.unique(), options.record_units, WithSharesOf(*policy, options.scm), pack_.get()),
-        flow_(this) {
+        flow_(this),
+        judge_([this](const ScmModel::Reached& reached) { return Judge(reached); }) {
     if (packs()) TellCapacity();
     if (!follows_events()) return;
     found_.resize(trace.unique());
@@ -96,18 +97,7 @@ class TwoTier final : public TwoTierRun {
   bool Put(BlockId block, Generation generation, Form form) {
     if (packs()) NotePacking();
     scm_.SetYoungPercent(policy_->young_percent());
-    return scm_.Put(block, generation, form, [this](const ScmModel::Reached& reached) {
-      return flow_.OnReclaim(
-          {.key = BlockKeyOf(trace_.key(reached.block)),
-           .role = trace_.role(reached.block),
-           .payload_bytes = reached.packed ? pack_->payload_bytes(reached.block) : BytesOf(reached.block),
-           .generation = reached.generation,
-           .heat = scm_.heat(reached.block),
-           .in_dram = scm_.dram(reached.block),
-           .packed = reached.packed,
-           .packable = reached.packable,
-           .demotable = reached.demotable});
-    });
+    return scm_.Put(block, generation, form, judge_);
   }
   void Count(Event event, BlockRole role) {
     CounterSnapshot& counts = compacts_ && IsAnswer(event) ? compaction_events_ : events_;
@@ -125,6 +115,19 @@ class TwoTier final : public TwoTierRun {
     if (!options.pack) return nullptr;
     return std::make_unique<PackModel>(options.pack->codec, trace, options.pack->block_bytes,
                                        options.pack->codec_bytes);
+  }
+
+  Fate Judge(const ScmModel::Reached& reached) {
+    return flow_.OnReclaim(
+        {.key = BlockKeyOf(trace_.key(reached.block)),
+         .role = trace_.role(reached.block),
+         .payload_bytes = reached.packed ? pack_->payload_bytes(reached.block) : BytesOf(reached.block),
+         .generation = reached.generation,
+         .heat = scm_.heat(reached.block),
+         .in_dram = scm_.dram(reached.block),
+         .packed = reached.packed,
+         .packable = reached.packable,
+         .demotable = reached.demotable});
   }
 
   void NotePacking() {
@@ -273,7 +276,7 @@ class TwoTier final : public TwoTierRun {
 
   SimCounts CountsOf(uint64_t accesses, const CounterSnapshot& events, const DecisionSnapshot& decisions,
                      const ScmCounts& scm_before) const {
-    const ScmCounts scm = scm_.counts();
+    const ScmCounts scm = scm_.counts() - scm_before;
     return {.accesses = accesses,
             .dram_hits = events[Event::kDramHit],
             .scm_in_place = events[Event::kServedInPlace],
@@ -284,28 +287,28 @@ class TwoTier final : public TwoTierRun {
             .misses = events[Event::kMiss],
             .demotions = events[Event::kDemotion],
             .inserts_to_scm = events[Event::kInsertToScm],
-            .second_chances = scm.second_chances - scm_before.second_chances,
-            .packed_second_chances = scm.packed_second_chances - scm_before.packed_second_chances,
-            .packed_at_reclaim = scm.packed_at_reclaim - scm_before.packed_at_reclaim,
-            .requeued_segments = scm.requeued_segments - scm_before.requeued_segments,
-            .level_demotions = scm.demoted - scm_before.demoted,
-            .level_demoted_units = scm.demoted_units - scm_before.demoted_units,
-            .packed_level_demotions = scm.packed_demoted - scm_before.packed_demoted,
-            .scm_written_units = scm.written_units - scm_before.written_units,
-            .packed_writes = scm.packed_writes - scm_before.packed_writes,
-            .packed_bytes = scm.packed_units - scm_before.packed_units,
-            .scm_refused = scm.refused - scm_before.refused,
-            .spare_refused = scm.spare_refused - scm_before.spare_refused,
+            .second_chances = scm.second_chances,
+            .packed_second_chances = scm.packed_second_chances,
+            .packed_at_reclaim = scm.packed_at_reclaim,
+            .requeued_segments = scm.requeued_segments,
+            .level_demotions = scm.demoted,
+            .level_demoted_units = scm.demoted_units,
+            .packed_level_demotions = scm.packed_demoted,
+            .scm_written_units = scm.written_units,
+            .packed_writes = scm.packed_writes,
+            .packed_bytes = scm.packed_units,
+            .scm_refused = scm.refused,
+            .spare_refused = scm.spare_refused,
             .ghost_hits = decisions.of(Reason::kGhost),
             .decisions = decisions,
             .events = events};
   }
   SlowCounts CountsOfSlow() const {
-    const ScmCounts scm = scm_.counts(Level::kSlow);
+    const ScmCounts scm = scm_.counts(Level::kSlow) - slow_before_;
     SlowCounts slow = slow_hits_;
-    slow.second_chances = scm.second_chances - slow_before_.second_chances;
-    slow.packed_second_chances = scm.packed_second_chances - slow_before_.packed_second_chances;
-    slow.packed_at_reclaim = scm.packed_at_reclaim - slow_before_.packed_at_reclaim;
+    slow.second_chances = scm.second_chances;
+    slow.packed_second_chances = scm.packed_second_chances;
+    slow.packed_at_reclaim = scm.packed_at_reclaim;
     return slow;
   }
 
@@ -318,6 +321,7 @@ class TwoTier final : public TwoTierRun {
   const std::unique_ptr<PackModel> pack_;  // null: all is raw
   ScmModel scm_;
   TierFlow<TwoTier> flow_;
+  const ScmLevelModel::Judge judge_;  // calls Judge()
   CounterSnapshot events_;
   DecisionSnapshot decisions_;
   uint64_t reported_capacity_ = 0;  // to the policy

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <limits>
 #include <numeric>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "cache/base/invalid.h"
 
 namespace mezz {
 namespace {
@@ -64,18 +65,34 @@ Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes)
       digits.remove_suffix(1);
     }
   }
-  const bool only_digits = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  if (!only_digits) {
-    return Status::InvalidArgument(fmt::format(
-        "{}={}: a size is a whole number of bytes, or one followed by K, M, G or T, for example 256M", what, text));
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+    return Invalid("{}={}: a size is a whole number of bytes, or one followed by K, M, G or T, for example 256M", what,
+                   text);
   }
   uint64_t value = 0;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (parsed.ec != std::errc() || value > std::numeric_limits<uint64_t>::max() >> shift) {
-    return Status::InvalidArgument(fmt::format("{}={}: more than 64 bits can count", what, text));
-  }
-  if (value == 0) return Status::InvalidArgument(fmt::format("{}={}: must be larger than zero", what, text));
+  if (!ParseNumber(digits, &value) || value > std::numeric_limits<uint64_t>::max() >> shift)
+    return Invalid("{}={}: more than 64 bits can count", what, text);
+  if (value == 0) return Invalid("{}={}: must be larger than zero", what, text);
   *bytes = value << shift;
+  return Status::Ok();
+}
+
+Status ParseBool(std::string_view what, std::string_view text, bool* value) {
+  *value = text == "true" || text == "1";
+  if (*value || text == "false" || text == "0") return Status::Ok();
+  return Invalid("{}={}: accepted are true, false, 1 and 0", what, text);
+}
+
+Status ParseTime(std::string_view what, std::string_view text, uint64_t* ms) {
+  constexpr uint64_t kMsMax = 24ull * 3600 * 1000;
+  const uint64_t unit_ms = text.ends_with("ms") ? 1 : 1000;
+  std::string_view digits = text;
+  digits.remove_suffix(text.ends_with("ms") ? 2 : text.ends_with("s") ? 1 : 0);
+  uint64_t count = 0;
+  const bool read = ParseNumber(digits, &count) && (count == 0 || digits.size() != text.size());
+  if (!read || count > kMsMax / unit_ms)
+    return Invalid("{}={}: accepted are 0 and a whole number with s or ms, of a day at most", what, text);
+  *ms = count * unit_ms;
   return Status::Ok();
 }
 

@@ -2,39 +2,29 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <libpmem2.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <span>
 #include <string>
 
 #include "cache/base/descriptor.h"
-#include "cache/base/if_memory.h"
 #include "cache/base/text.h"
 #include "cache/media/copy.h"
 #include "cache/media/file_checks.h"
-#include "cache/media/name_watch.h"
+#include "cache/media/locked_file.h"
 #include "cache/media/open.h"
 #include "cache/media/populate.h"
 #include "cache/types.h"
 
 namespace mezz {
 namespace {
-
-constexpr mode_t kFileMode = 0600;
-constexpr int kOpenAttempts = 16;
-
-// O_NONBLOCK has no effect on files. It keeps a fifo that was put there meanwhile from blocking us.
-constexpr int kOpenFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 struct ConfigDeleter {
   void operator()(pmem2_config* config) const { pmem2_config_delete(&config); }
@@ -53,16 +43,6 @@ int ReserveRange(int fd, uint64_t offset, uint64_t bytes) {
   return error;
 }
 
-// The present name of the file as the kernel has it, whatever the process's working directory is now. Empty: it is not
-// known, or not visible from here.
-std::string NameOf(int fd) {
-  std::error_code error;
-  const std::string name = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), error);
-  return name.starts_with('/') ? name : std::string();
-}
-
-bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
-
 StoreGranularity Granted(pmem2_map* map) {
   switch (pmem2_map_get_store_granularity(map)) {
     case PMEM2_GRANULARITY_BYTE:
@@ -75,7 +55,7 @@ StoreGranularity Granted(pmem2_map* map) {
   return StoreGranularity::kPage;
 }
 
-// A mapped file or devdax device. Until `complete_`, the destructor undoes what Open did to the file.
+// A mapped file or devdax device.
 class FileMedium : public Medium {
  public:
   explicit FileMedium(const MediumOrder& order) : order_(order), path_(order.options.path), wanted_(order.bytes) {}
@@ -84,19 +64,16 @@ class FileMedium : public Medium {
   Status Open(std::unique_ptr<Preparer>* preparer, bool* existing);
   void GiveUpRest() const override;
   uint64_t bytes_before() const override {
-    return S_ISREG(stat_.st_mode) ? static_cast<uint64_t>(stat_.st_size) : bytes_;  // a device has no length to grow by
+    return file_.is_device() ? bytes_
+                             : static_cast<uint64_t>(file_.found().st_size);  // a device has no length to grow by
   }
   std::vector<BadRange> BadRanges() const override { return bad_; }
-  std::string NameTrouble() const override;
-  bool IsNameless() const override;
-  void WatchName(const std::function<void(std::string_view trouble)>& told) override;
-  void KeepChanges() override { complete_ = true; }
+  std::string NameTrouble() const override { return file_.NameTrouble(); }
+  bool IsNameless() const override { return file_.IsNameless(); }
+  void WatchName(const std::function<void(std::string_view trouble)>& told) override { file_.WatchName(told); }
+  void KeepChanges() override { file_.Keep(); }
 
  private:
-  // One attempt; not *opened if the file vanished or was replaced in the meantime.
-  Status TryOpenAndLock(bool* opened);
-  // Leaves fd_ negative if the file vanished in the meantime.
-  Status OpenDescriptor();
   Status OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing);
   Status OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existing);
   Status JudgeFileContents(bool* existing);
@@ -115,8 +92,7 @@ class FileMedium : public Medium {
   uint64_t FileBytes() const { return huge_page_bytes_ == 0 ? wanted_ : RoundUp(wanted_, huge_page_bytes_); }
   // Gives the file its size, and all of its space where that is cheap; else `*by_chunks` does, while it is prepared.
   Status Reserve(std::function<int(uint64_t offset, uint64_t bytes)>* by_chunks);
-  // `fd` is another open of our file: a mapping keeps its open file alive, with all locks on it. So a forked child,
-  // whose mapping stays, would keep the lock if the locked descriptor were mapped.
+  // `fd`: as LockedFile::OpenAgain returned it.
   Status MakeSource(int fd, Source* source);
   // Asks the kernel. Refused: nobody could tell what the medium holds.
   Status FindBadRanges(const Source& source);
@@ -124,97 +100,29 @@ class FileMedium : public Medium {
   Status ReservationError(int error, const char* step) const;
   Status Pmem2Error(const char* step) const;
   void Describe(const std::string& description, bool devdax);
-  void Undo();
-  void CloseDescriptor();
   std::string name() const { return fmt::format("path={}", path_); }
 
   const MediumOrder order_;  // its options are of the caller: not used once Open has returned
   const std::string path_;
   const uint64_t wanted_;
+  LockedFile file_{path_, &child_rules_};
   uint64_t huge_page_bytes_ = 0;  // of hugetlbfs; 0: the file is not there
-  int fd_ = -1;                   // carries the lock
-  bool locked_ = false;
-  bool created_ = false;  // by us: unlinked again on failure
-  bool resized_ = false;  // not created by us, and no longer of its old size
-  bool complete_ = false;
-  struct stat stat_ {};  // before we changed anything
   pmem2_map* map_ = nullptr;
   std::vector<BadRange> bad_;  // whole pages, ascending
-  std::string opened_as_;      // its name for the kernel; empty: it is a device, whose nodes may come and go
-  std::unique_ptr<NameWatch> name_watch_;
 };
 
 FileMedium::~FileMedium() {
-  // In a child libpmem2's locks may be held for ever, and the descriptor's number may be another file's by now.
-  if (!child_rules_.InOwner()) {
-    [[maybe_unused]] NameWatch* const left = name_watch_.release();  // its thread is not here
-    return;
-  }
-  name_watch_.reset();
+  // In a child libpmem2's locks may be held for ever.
+  if (!child_rules_.InOwner()) return;
+  file_.EndWatch();
   child_rules_.ProtectInChild(nullptr, 0);
   if (map_ != nullptr) pmem2_map_delete(&map_);
-  if (fd_ < 0) return;
-  if (locked_ && !complete_) Undo();
-  CloseDescriptor();
 }
 
 // Truncates the file. If that fails, it takes more room than it needs, and is truncated when it is opened again.
 void FileMedium::GiveUpRest() const {
-  if (!child_rules_.InOwner() || !S_ISREG(stat_.st_mode) || stat_.st_size <= static_cast<off_t>(FileBytes())) return;
-  [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(FileBytes()));
-}
-
-std::string FileMedium::NameTrouble() const {
-  if (!child_rules_.InOwner() || opened_as_.empty()) return {};
-  // First: the kernel's name of a file that is removed in between would be taken for a new one.
-  const std::string now = NameOf(fd_);
-  if (IsNameless()) {
-    return "has lost its file, which was removed or replaced: the next start is cold, and who opens the path takes the "
-           "space a second time";
-  }
-  if (now == opened_as_ || now.empty()) return {};
-  return fmt::format(
-      "was renamed to {}, and its old name removed: who opens that starts cold, and takes the space a "
-      "second time",
-      now);
-}
-
-bool FileMedium::IsNameless() const {
-  struct stat now {};
-  return child_rules_.InOwner() && !opened_as_.empty() && fstat(fd_, &now) == 0 && now.st_nlink == 0;
-}
-
-void FileMedium::WatchName(const std::function<void(std::string_view trouble)>& told) {
-  assert(name_watch_ == nullptr);
-  if (opened_as_.empty()) return;
-  name_watch_ = std::make_unique<NameWatch>();
-  const bool watched = name_watch_->Start(fd_, [this, told] {
-    std::string trouble;
-    (void)IfThereIsMemory([&] {
-      trouble = NameTrouble();
-      if (!trouble.empty()) told(trouble);
-    });
-    return !trouble.empty();
-  });
-  if (!watched) name_watch_.reset();
-}
-
-void FileMedium::CloseDescriptor() {
-  child_rules_.CloseInChild(-1);
-  // A child of a raw clone may have the descriptor still open: closing ours alone would leave it the lock.
-  flock(fd_, LOCK_UN);
-  close(fd_);
-  fd_ = -1;
-}
-
-void FileMedium::Undo() {
-  if (created_) {
-    struct stat now {};
-    if (lstat(path_.c_str(), &now) == 0 && SameFile(now, stat_)) unlink(path_.c_str());
-  } else if (resized_) {
-    // Best effort on a path that already reports an error.
-    [[maybe_unused]] const int ignored = ftruncate(fd_, stat_.st_size);
-  }
+  if (!child_rules_.InOwner() || file_.is_device() || file_.found().st_size <= static_cast<off_t>(FileBytes())) return;
+  [[maybe_unused]] const int ignored = ftruncate(file_.fd(), static_cast<off_t>(FileBytes()));
 }
 
 Status FileMedium::Open(std::unique_ptr<Preparer>* preparer, bool* existing) {
@@ -223,74 +131,24 @@ Status FileMedium::Open(std::unique_ptr<Preparer>* preparer, bool* existing) {
   MEZZ_RETURN_IF_ERROR(GetCopyFunctions(&copy));
   stream_ = copy.stream;
   drain_ = copy.drain;
-  bool opened = false;
-  for (int attempt = 0; !opened; ++attempt) {
-    if (attempt == kOpenAttempts) {
-      return Status::Busy(
-          fmt::format("path={} is being created and removed by others: give each cache its own", path_));
-    }
-    MEZZ_RETURN_IF_ERROR(TryOpenAndLock(&opened));
-  }
-  // The umask may have left less than 0600, never more.
-  if (created_ && fchmod(fd_, kFileMode) != 0) return OpenError(path_, errno);
-  // Under the lock, and of the descriptor, so that what is judged is what will be used.
-  struct stat now {};
-  if (fstat(fd_, &now) != 0) return OpenError(path_, errno);
-  MEZZ_RETURN_IF_ERROR(CheckPrivate(path_, now, geteuid()));
-  MEZZ_RETURN_IF_ERROR(S_ISCHR(stat_.st_mode) ? OpenDevdax(preparer, existing) : OpenFile(preparer, existing));
-  if (S_ISREG(stat_.st_mode)) opened_as_ = NameOf(fd_);
-  complete_ = order_.range == nullptr;
+  MEZZ_RETURN_IF_ERROR(file_.Open());
+  MEZZ_RETURN_IF_ERROR(file_.is_device() ? OpenDevdax(preparer, existing) : OpenFile(preparer, existing));
+  file_.NoteName();
+  if (order_.range == nullptr) file_.Keep();
   return Status::Ok();
-}
-
-Status FileMedium::TryOpenAndLock(bool* opened) {
-  *opened = false;
-  MEZZ_RETURN_IF_ERROR(OpenDescriptor());
-  if (fd_ < 0) return Status::Ok();
-  if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return InUseError(path_, stat_);
-    return Status::IoError(
-        fmt::format("path={} cannot be locked ({}): name a file on another file system", path_, ErrnoText(errno)));
-  }
-  // Between open and lock another cache may have failed and removed its new file: then this one has no name any more.
-  struct stat now {};
-  *opened = lstat(path_.c_str(), &now) == 0 && SameFile(now, stat_);
-  if (*opened) {
-    locked_ = true;
-    stat_ = now;
-  } else {
-    CloseDescriptor();
-  }
-  return Status::Ok();
-}
-
-Status FileMedium::OpenDescriptor() {
-  fd_ = open(path_.c_str(), kOpenFlags | O_CREAT | O_EXCL, kFileMode);
-  created_ = fd_ >= 0;
-  if (fd_ < 0 && errno == EEXIST) {
-    // Its kind is judged before it is opened: for a device that could have effects of its own.
-    if (lstat(path_.c_str(), &stat_) != 0) return errno == ENOENT ? Status::Ok() : OpenError(path_, errno);
-    MEZZ_RETURN_IF_ERROR(CheckFileKind(path_, stat_));
-    fd_ = open(path_.c_str(), kOpenFlags);
-    if (fd_ < 0 && errno == ENOENT) return Status::Ok();
-  }
-  if (fd_ < 0) return OpenError(path_, errno);
-  child_rules_.CloseInChild(fd_);
-  if (fstat(fd_, &stat_) != 0) return OpenError(path_, errno);
-  return CheckFileKind(path_, stat_);
 }
 
 Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing) {
-  huge_page_bytes_ = HugePagesOf(fd_).page_bytes;
+  huge_page_bytes_ = HugePagesOf(file_.fd()).page_bytes;
   MEZZ_RETURN_IF_ERROR(JudgeFileContents(existing));
   PromisedMemory promised;
-  MEZZ_RETURN_IF_ERROR(
-      CheckFileSystemHolds(path_, fd_, stat_, wanted_, SpaceStillNeeded(order_.earlier, stat_.st_dev), &promised));
+  MEZZ_RETURN_IF_ERROR(CheckFileSystemHolds(path_, file_.fd(), file_.found(), wanted_,
+                                            SpaceStillNeeded(order_.earlier, file_.found().st_dev), &promised));
   const bool stamps_mapped = huge_page_bytes_ != 0 && !*existing && bad_.empty();
-  if (stat_.st_size == 0 && !stamps_mapped) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
+  if (file_.found().st_size == 0 && !stamps_mapped) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
   std::function<int(uint64_t, uint64_t)> reserve;
   MEZZ_RETURN_IF_ERROR(Reserve(&reserve));
-  const Descriptor mapped(open(path_.c_str(), kOpenFlags));
+  const Descriptor mapped(file_.OpenAgain());
   Source source;
   MEZZ_RETURN_IF_ERROR(MakeSource(mapped.get(), &source));
   MEZZ_RETURN_IF_ERROR(FindBadRanges(source));
@@ -299,12 +157,12 @@ Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing)
   MEZZ_RETURN_IF_ERROR(
       PrepareFirstPart(order_, base_, name(), std::move(reserve), preparer, std::move(promised), bad_));
   const bool dax = info_.granularity != StoreGranularity::kPage;
-  Describe(fmt::format("file {} ({}{})", path_, FileSystemName(fd_), dax ? "-dax" : ""), /*devdax=*/false);
+  Describe(fmt::format("file {} ({}{})", path_, FileSystemName(file_.fd()), dax ? "-dax" : ""), /*devdax=*/false);
   return Status::Ok();
 }
 
 Status FileMedium::OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existing) {
-  const Descriptor mapped(open(path_.c_str(), kOpenFlags));
+  const Descriptor mapped(file_.OpenAgain());
   Source source;
   MEZZ_RETURN_IF_ERROR(MakeSource(mapped.get(), &source));
   size_t device_bytes = 0;
@@ -326,16 +184,16 @@ Status FileMedium::OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existin
 
 Status FileMedium::JudgeFileContents(bool* existing) {
   *existing = false;
-  if (stat_.st_size == 0) return Judge({}, 0, existing);
+  if (file_.found().st_size == 0) return Judge({}, 0, existing);
   std::array<std::byte, MediumFormat::kHeadBytes> head;
-  const ssize_t got = pread(fd_, head.data(), head.size(), 0);
+  const ssize_t got = pread(file_.fd(), head.data(), head.size(), 0);
   if (got < 0 && order_.range != nullptr) return LeaveHead();
   if (got < 0) {
     return Status::IoError(fmt::format("path={} cannot be read ({}): name another file", path_, ErrnoText(errno)));
   }
   // It has its size before its first bytes.
   if (huge_page_bytes_ != 0 && IsUntouched(head)) return Judge({}, 0, existing);
-  return Judge({head.data(), static_cast<size_t>(got)}, static_cast<uint64_t>(stat_.st_size), existing);
+  return Judge({head.data(), static_cast<size_t>(got)}, static_cast<uint64_t>(file_.found().st_size), existing);
 }
 
 Status FileMedium::JudgeDeviceContents(bool* existing) {
@@ -366,7 +224,7 @@ Status FileMedium::Judge(std::span<const std::byte> head, uint64_t medium_bytes,
   Status status = order_.format.judge(order_.options, head, medium_bytes, wanted_, existing);
   if (status.ok()) return status;
   const std::string prefix = fmt::format("path={} ", path_);
-  if (!S_ISCHR(stat_.st_mode)) return status.WithPrefix(prefix);
+  if (!file_.is_device()) return status.WithPrefix(prefix);
   const std::string said = prefix + ForDevice(status.message());
   switch (status.code()) {
     case Status::Code::kForeignFile:
@@ -380,8 +238,8 @@ Status FileMedium::Judge(std::span<const std::byte> head, uint64_t medium_bytes,
 
 Status FileMedium::StampProvisionalSuperblock() {
   const auto head = order_.format.provisional(order_.options, wanted_);
-  resized_ = true;
-  const ssize_t put = pwrite(fd_, head.data(), head.size(), 0);
+  file_.NoteResized();
+  const ssize_t put = pwrite(file_.fd(), head.data(), head.size(), 0);
   if (put == static_cast<ssize_t>(head.size())) return Status::Ok();
   return ReservationError(put < 0 ? errno : ENOSPC, "written");
 }
@@ -395,20 +253,22 @@ Status FileMedium::StampMapped() {
 
 Status FileMedium::Reserve(std::function<int(uint64_t offset, uint64_t bytes)>* by_chunks) {
   // What is cut off may be what a superblock still speaks of: GiveUpRest.
-  resized_ = stat_.st_size < static_cast<off_t>(FileBytes());
-  if (resized_ && ftruncate(fd_, static_cast<off_t>(FileBytes())) != 0) return ReservationError(errno, "resized");
+  if (file_.found().st_size < static_cast<off_t>(FileBytes())) {
+    file_.NoteResized();
+    if (ftruncate(file_.fd(), static_cast<off_t>(FileBytes())) != 0) return ReservationError(errno, "resized");
+  }
   // Where populating reserves, and reports a shortage as well, fallocate would only be a slower way to do the same.
-  const bool memory = IsMemoryFileSystem(fd_);
+  const bool memory = IsMemoryFileSystem(file_.fd());
   if (memory && KernelCanPopulate()) return Status::Ok();
   int error = memory ? EOPNOTSUPP : 0;
-  while (!memory && fallocate(fd_, 0, 0, static_cast<off_t>(wanted_)) != 0) {
+  while (!memory && fallocate(file_.fd(), 0, 0, static_cast<off_t>(wanted_)) != 0) {
     error = errno;
     if (error != EINTR) break;
     error = 0;
   }
   // The C library then writes to each block of the file: too long a time for all of it at once.
   if (error == EOPNOTSUPP || error == ENOSYS) {
-    *by_chunks = [fd = fd_](uint64_t offset, uint64_t bytes) { return ReserveRange(fd, offset, bytes); };
+    *by_chunks = [fd = file_.fd()](uint64_t offset, uint64_t bytes) { return ReserveRange(fd, offset, bytes); };
     return Status::Ok();
   }
   return error == 0 ? Status::Ok() : ReservationError(error, "given its space");
@@ -428,11 +288,7 @@ Status FileMedium::Pmem2Error(const char* step) const {
 }
 
 Status FileMedium::MakeSource(int fd, Source* source) {
-  struct stat now {};
-  if (fd < 0 || fstat(fd, &now) != 0) return OpenError(path_, errno);
-  if (!SameFile(now, stat_)) {
-    return Status::Busy(fmt::format("path={} was replaced while it was opened: give each cache its own", path_));
-  }
+  MEZZ_RETURN_IF_ERROR(file_.CheckIsSame(fd));
   pmem2_source* made = nullptr;
   if (pmem2_source_from_fd(&made, fd) != 0) return Pmem2Error("cannot be mapped");
   source->reset(made);
@@ -495,7 +351,7 @@ void FileMedium::Describe(const std::string& description, bool devdax) {
   const bool forced = std::getenv("PMEM2_FORCE_GRANULARITY") != nullptr;
   info_.description = description;
   info_.persistent_memory = devdax || (info_.granularity != StoreGranularity::kPage && !forced);
-  const bool memory = info_.persistent_memory || IsMemoryFileSystem(fd_);
+  const bool memory = info_.persistent_memory || IsMemoryFileSystem(file_.fd());
   info_.emulated = !memory || order_.options.model != MediumModelName::kNone;
 }
 

@@ -73,18 +73,6 @@ Status OpenOneMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, 
   return Status::InvalidArgument("medium is unknown");
 }
 
-std::string_view ToString(StoreGranularity granularity) {
-  switch (granularity) {
-    case StoreGranularity::kByte:
-      return "byte";
-    case StoreGranularity::kCacheLine:
-      return "cache line";
-    case StoreGranularity::kPage:
-      return "page";
-  }
-  return "unknown";
-}
-
 Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_view name,
                         std::function<int(uint64_t offset, uint64_t bytes)> reserve,
                         std::unique_ptr<Preparer>* preparer, PromisedMemory promised, std::vector<BadRange> bad) {

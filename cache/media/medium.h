@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/base/words.h"
 #include "cache/media/bus_errors.h"
 #include "cache/media/child_rules.h"
 #include "cache/options.h"
@@ -21,7 +22,8 @@ class Preparer;
 
 // How a store becomes durable, as libpmem2 grants it for a mapping.
 enum class StoreGranularity { kByte, kCacheLine, kPage };
-std::string_view ToString(StoreGranularity granularity);
+template <>
+inline constexpr Words<3> kWordsOf<StoreGranularity> = {"byte", "cache line", "page"};
 
 // What every report says about the medium.
 struct MediumInfo {
@@ -127,5 +129,8 @@ class Medium {
 Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing,
                   std::unique_ptr<Preparer>* preparer = nullptr);
 inline constexpr uint64_t kFirstBytesMin = 16 << 20;
+
+// For tests: is given the medium that was opened, and gives what is used instead. Empty: that medium is used.
+using WrapMedium = std::function<std::unique_ptr<Medium>(std::unique_ptr<Medium>)>;
 
 }  // namespace mezz

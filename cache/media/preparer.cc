@@ -18,6 +18,7 @@
 #include "cache/base/fork_guard.h"
 #include "cache/base/if_memory.h"
 #include "cache/base/start_thread.h"
+#include "cache/base/steady_clock.h"
 #include "cache/base/text.h"
 #include "cache/media/collapse_budget.h"
 #include "cache/media/populate.h"
@@ -27,11 +28,6 @@ namespace mezz {
 namespace {
 
 constexpr uint64_t kTellEveryBytes = 16 << 20;
-
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace
 
@@ -72,7 +68,7 @@ class Preparer::Work {
 
   PreparePlan plan_;  // of it only `promised` changes, under mutex_
   const ForkGuard guard_;
-  const int64_t began_ns_ = NowNs();
+  const uint64_t began_ns_ = SteadyNs();
   std::atomic<uint64_t> ready_bytes_{0};
   std::atomic<int> error_{0};
   std::atomic<bool> stop_{false};
@@ -224,9 +220,9 @@ bool Preparer::Work::CollapseWithinBudget(std::byte* at, uint64_t bytes) {
       return false;
     }
   }
-  const int64_t begin_ns = NowNs();
+  const uint64_t begin_ns = SteadyNs();
   const int error = Collapse(at, bytes);
-  const int64_t took_ns = NowNs() - begin_ns;
+  const auto took_ns = static_cast<int64_t>(SteadyNs() - begin_ns);
   const std::scoped_lock lock(mutex_);
   budget_.Spend(took_ns);
   budget_.EarnChunk();
@@ -254,7 +250,7 @@ void Preparer::Work::Publish(uint64_t begin, uint64_t end) {
     reported_bytes_ = done_bytes_;
     plan_.on_progress({.bytes_done = done_bytes_,
                        .bytes_total = plan_.bytes,
-                       .seconds = static_cast<double>(NowNs() - began_ns_) / 1e9});
+                       .seconds = static_cast<double>(SteadyNs() - began_ns_) / 1e9});
   }
 }
 
@@ -305,7 +301,7 @@ void Preparer::Stop() {
   }
 }
 
-Status Preparer::Wait() {
+Status Preparer::Wait() const {
   for (const auto& work : works_) {
     if (!work->InChild()) work->Wait();
   }

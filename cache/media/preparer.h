@@ -67,7 +67,7 @@ class Preparer {
   void Stop();
 
   // Waits until all is ready, or will not be, and returns status(). Without Start there is nothing to wait for.
-  Status Wait();
+  Status Wait() const;
 
   // How many bytes are ready; of several media, of all together, or of one. Acquire: a thread that sees n of one medium
   // may write to its [0, n).

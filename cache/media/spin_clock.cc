@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/media/spin_clock.h"
 
-#include <chrono>
-
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <x86intrin.h>
 #endif
 
+#include "cache/base/steady_clock.h"
+
 namespace mezz {
 namespace {
-
-uint64_t SteadyNs() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 #if defined(__x86_64__)
 

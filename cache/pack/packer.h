@@ -108,6 +108,10 @@ class Packer {
 
   // The prefix of a packed record's payload. Empty: it is none that Pack or PrefixOfImage makes.
   static std::optional<layout::PackedPrefix> ReadPrefix(std::span<const std::byte> payload);
+  // That of a record, of which the first line is there. Empty also for a raw one.
+  static std::optional<layout::PackedPrefix> PrefixOf(const record::Header& header) {
+    return record::IsPacked(header) ? ReadPrefix(record::PayloadOf(header)) : std::nullopt;
+  }
   // Unpacks such a payload to `to`, which has room for prefix.logical_bytes. kDamaged: it does not unpack to exactly
   // that size, and `to` may hold anything. kNoDictionary: it was packed with another dictionary than the prefix says,
   // or the dictionary is not here. REQUIRES: ReadPrefix returned `prefix`, which is not of an image, and its

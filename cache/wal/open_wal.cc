@@ -38,8 +38,8 @@ constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kSlotsMin = 64;
 constexpr uint64_t kSlotsMax = 4096;
 
-// Whether the medium was formatted to the end: the last step of WalStore::Format writes both words of the UUID, and the
-// checksum.
+// Whether the medium was formatted to the end: the last step of WalMedium::Format writes both words of the UUID, and
+// the checksum.
 bool IsFormatted(const Superblock& superblock) {
   Superblock without = superblock;
   without.uuid[0] = without.uuid[1] = 0;

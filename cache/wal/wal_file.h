@@ -39,6 +39,7 @@ class WalFile {
   bool Read(uint64_t position, size_t bytes, char* to, size_t* got, Cursor* cursor) const;
 
  private:
+  friend class WalMedium;
   friend class WalStore;
   friend class WalRecoverer;
   struct Extent {

@@ -38,7 +38,7 @@ Status WalRecoverer::Recover() {
 
   // The newest first: of two that claim one file, or one name, the newer is what a rename or a replacement made.
   std::ranges::sort(slots, std::ranges::greater(), [](const Slot& slot) { return slot.entry.version; });
-  std::vector<bool> used(store_.geometry().slots, false);
+  std::vector<bool> used(medium_.geometry().slots, false);
   std::set<uint64_t> ids;
   for (const Slot& slot : slots) {
     if (ids.contains(slot.entry.file) || store_.files_.contains(slot.name)) {
@@ -58,40 +58,39 @@ Status WalRecoverer::Recover() {
     store_.recovery_.damaged += file->damaged() ? 1 : 0;
     store_.files_[slot.name] = std::move(file);
   }
-  for (uint32_t slot = store_.geometry().slots; slot-- > 0;) {
+  for (uint32_t slot = medium_.geometry().slots; slot-- > 0;) {
     if (!used[slot]) store_.free_slots_.push_back(slot);
   }
   for (uint32_t extent = 0; extent < taken_.size(); ++extent) {
     if (!taken_[extent]) store_.free_extents_.push_back(extent);
   }
   // What a killed process left in the page cache is taken for durable from now on.
-  store_.Flush(0, store_.geometry().capacity_bytes);
-  if (store_.Health() != WalOutcome::kOk) return Status::IoError("cannot be written back by the kernel");
+  medium_.Flush(0, medium_.geometry().capacity_bytes);
+  if (medium_.Health() != WalOutcome::kOk) return Status::IoError("cannot be written back by the kernel");
   return Status::Ok();
 }
 
 Status WalRecoverer::ReadSuperblock() {
   Superblock superblock;
   std::memcpy(&superblock, At(0), sizeof(superblock));
-  const wal_layout::Geometry& geometry = store_.geometry();
+  const wal_layout::Geometry& geometry = medium_.geometry();
   if (superblock.checksum != SuperblockChecksum(superblock) || superblock.extent_bytes != geometry.extent_bytes ||
       superblock.slots != geometry.slots || superblock.capacity_bytes != geometry.capacity_bytes) {
     return Status::IoError("has a superblock that is damaged, and perhaps logs behind it: it is left as it is");
   }
-  store_.uuid_ = {superblock.uuid[0], superblock.uuid[1]};
-  store_.seed_ = XXH3_64bits(superblock.uuid, sizeof(superblock.uuid));
+  medium_.Identify({superblock.uuid[0], superblock.uuid[1]});
   return Status::Ok();
 }
 
 std::vector<WalRecoverer::Slot> WalRecoverer::ReadDirectory() {
   std::vector<Slot> slots;
-  for (uint32_t i = 0; i < store_.geometry().slots; ++i) {
-    const std::byte* const at = At(store_.geometry().SlotAt(i));
+  for (uint32_t i = 0; i < medium_.geometry().slots; ++i) {
+    const std::byte* const at = At(medium_.geometry().SlotAt(i));
     Slot slot{.entry = {}, .number = i, .name = {}};
     std::memcpy(&slot.entry, at, sizeof(slot.entry));
     if (slot.entry.name_bytes == 0 || slot.entry.name_bytes > kNameBytesMax ||
-        slot.entry.checksum != ChecksumBehind(at, sizeof(Entry) + slot.entry.name_bytes, store_.seed_)) {
-      NoteTorn(store_.geometry().SlotAt(i));
+        slot.entry.checksum != ChecksumBehind(at, sizeof(Entry) + slot.entry.name_bytes, medium_.seed())) {
+      NoteTorn(medium_.geometry().SlotAt(i));
       continue;
     }
     slot.name.assign(reinterpret_cast<const char*>(at + sizeof(Entry)), slot.entry.name_bytes);
@@ -102,14 +101,14 @@ std::vector<WalRecoverer::Slot> WalRecoverer::ReadDirectory() {
 }
 
 void WalRecoverer::ReadExtents() {
-  const uint32_t extents = store_.geometry().extents();
+  const uint32_t extents = medium_.geometry().extents();
   taken_.assign(extents, false);
   for (uint32_t i = 0; i < extents; ++i) {
     ExtentHeader header;
-    std::memcpy(&header, At(store_.geometry().ExtentAt(i)), sizeof(header));
+    std::memcpy(&header, At(medium_.geometry().ExtentAt(i)), sizeof(header));
     if (header.extent != i ||
-        header.checksum != ChecksumBehind(At(store_.geometry().ExtentAt(i)), sizeof(header), store_.seed_)) {
-      NoteTorn(store_.geometry().ExtentAt(i));
+        header.checksum != ChecksumBehind(At(medium_.geometry().ExtentAt(i)), sizeof(header), medium_.seed())) {
+      NoteTorn(medium_.geometry().ExtentAt(i));
       continue;
     }
     serial_max_ = std::max({serial_max_, header.generation, header.file});
@@ -124,21 +123,21 @@ void WalRecoverer::StartEpoch() {
   EpochLine line;
   std::memcpy(&line, At(kEpochAt), sizeof(line));
   line.epoch = std::max(line.epoch, serial_max_ >> kSerialBits) + 1;
-  store_.Put(kEpochAt, &line, sizeof(line));
-  store_.DrainAndFlush(kEpochAt, sizeof(line));
+  medium_.Put(kEpochAt, &line, sizeof(line));
+  medium_.DrainAndFlush(kEpochAt, sizeof(line));
   store_.serial_ = line.epoch << kSerialBits;
 }
 
 bool WalRecoverer::IsChunk(const ExtentHeader& header, uint64_t at, uint32_t* bytes) const {
-  const uint64_t extent_bytes = store_.geometry().extent_bytes;
+  const uint64_t extent_bytes = medium_.geometry().extent_bytes;
   if (at + sizeof(ChunkHeader) >= extent_bytes) return false;
-  const std::byte* const chunk = At(store_.geometry().ExtentAt(header.extent) + at);
+  const std::byte* const chunk = At(medium_.geometry().ExtentAt(header.extent) + at);
   ChunkHeader head;
   std::memcpy(&head, chunk, sizeof(head));
   if (head.bytes == 0 || head.bytes > extent_bytes - at - sizeof(head)) return false;
   *bytes = head.bytes;
-  return head.checksum ==
-         ChunkChecksum({chunk + sizeof(head), head.bytes}, ChunkSeed(store_.seed_, header.generation, at, head.bytes));
+  return head.checksum == ChunkChecksum({chunk + sizeof(head), head.bytes},
+                                        ChunkSeed(medium_.seed(), header.generation, at, head.bytes));
 }
 
 WalRecoverer::Walk WalRecoverer::WalkChunks(const ExtentHeader& header, uint64_t end) const {
@@ -152,7 +151,7 @@ WalRecoverer::Walk WalRecoverer::WalkChunks(const ExtentHeader& header, uint64_t
 
 bool WalRecoverer::ChunkBehind(const ExtentHeader& header, uint64_t at) const {
   uint32_t bytes = 0;
-  for (at += kLineBytes; at < store_.geometry().extent_bytes; at += kLineBytes) {
+  for (at += kLineBytes; at < medium_.geometry().extent_bytes; at += kLineBytes) {
     if (IsChunk(header, at, &bytes)) return true;
   }
   return false;
@@ -163,18 +162,18 @@ void WalRecoverer::NoteTorn(uint64_t at) {
 }
 
 void WalRecoverer::EraseTorn() {
-  for (const uint64_t at : torn_) store_.Put(at, kNothing.data(), kNothing.size());
-  store_.Drain();
+  for (const uint64_t at : torn_) medium_.Put(at, kNothing.data(), kNothing.size());
+  medium_.Drain();
 }
 
 void WalRecoverer::EraseExtent(uint32_t extent) {
-  store_.Put(store_.geometry().ExtentAt(extent), kNothing.data(), kNothing.size());
-  store_.DrainAndFlush(store_.geometry().ExtentAt(extent), kLineBytes);
+  medium_.Put(medium_.geometry().ExtentAt(extent), kNothing.data(), kNothing.size());
+  medium_.DrainAndFlush(medium_.geometry().ExtentAt(extent), kLineBytes);
 }
 
 // Notes damage. A page cache writes its pages in any order until a sync, so there a crash may leave holes at a log's
 // end, which are no damage.
-void WalRecoverer::TellDamage(WalFile& file) { file.damaged_ = store_.settings_.write_back == nullptr; }
+void WalRecoverer::TellDamage(WalFile& file) { file.damaged_ = !medium_.has_page_cache(); }
 
 // Recovers a file. Its extents follow one another as long as each begins where the one before ends. What lies after a
 // gap is of an append that a crash cut short, and must not belong to the file when it grows again.
@@ -203,7 +202,7 @@ void WalRecoverer::RecoverFile(WalFile& file) {
     taken_[header.extent] = true;
   }
   file.length_.store(length, std::memory_order_relaxed);
-  file.tail_used_ = store_.geometry().extent_bytes;
+  file.tail_used_ = medium_.geometry().extent_bytes;
 }
 
 }  // namespace mezz

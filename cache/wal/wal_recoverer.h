@@ -15,7 +15,7 @@ namespace mezz {
 // crash during the recovery, or right after it, is recovered to the same.
 class WalRecoverer {
  public:
-  explicit WalRecoverer(WalStore& store) : store_(store) {}
+  explicit WalRecoverer(WalStore& store) : store_(store), medium_(store.medium_) {}
   // Recovers the store. An error if the superblock is damaged or of another geometry.
   Status Recover();
 
@@ -49,9 +49,10 @@ class WalRecoverer {
   // short too, could add the words that this one lacks, and so make it valid.
   void NoteTorn(uint64_t at);
   void EraseTorn();
-  const std::byte* At(uint64_t at) const { return store_.medium().base() + at; }
+  const std::byte* At(uint64_t at) const { return medium_.memory().base() + at; }
 
   WalStore& store_;
+  WalMedium& medium_;
   uint64_t serial_max_ = 0;
   std::vector<uint64_t> torn_;
   std::map<uint64_t, std::map<uint32_t, ExtentHeader>> by_file_;  // file -> ordinal -> header

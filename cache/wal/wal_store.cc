@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/wal/wal_store.h"
 
-#include <fmt/format.h>
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -19,18 +15,12 @@ namespace mezz {
 namespace {
 
 using wal_layout::ChecksumBehind;
-using wal_layout::ChunkChecksum;
 using wal_layout::ChunkHeader;
-using wal_layout::ChunkSeed;
 using wal_layout::Entry;
-using wal_layout::EpochLine;
 using wal_layout::ExtentHeader;
-using wal_layout::kEpochAt;
 using wal_layout::kNameBytesMax;
 using wal_layout::kSerialBits;
 using wal_layout::kSlotBytes;
-using wal_layout::MakeSuperblock;
-using wal_layout::Superblock;
 
 constexpr uint64_t kChunksAt = sizeof(ExtentHeader);
 constexpr size_t kZerosBytes = 64 << 10;
@@ -47,122 +37,14 @@ uint64_t RoomBehind(uint64_t used, uint64_t extent_bytes) {
 
 }  // namespace
 
-std::string_view ToString(WalOutcome outcome) {
-  switch (outcome) {
-    case WalOutcome::kOk:
-      return "ok";
-    case WalOutcome::kNotFound:
-      return "no such log";
-    case WalOutcome::kFull:
-      return "the medium is full";
-    case WalOutcome::kDirectoryFull:
-      return "the medium's directory is full";
-    case WalOutcome::kNameTooLong:
-      return "the log's path is too long";
-    case WalOutcome::kIoError:
-      return "the kernel could not write to the medium";
-  }
-  return "unknown";
-}
-
-std::string ToString(const WalUuid& uuid) { return fmt::format("{:016x}{:016x}", uuid[0], uuid[1]); }
-
-WalStore::WalStore(std::unique_ptr<Medium> medium, const Geometry& geometry, const Settings& settings)
-    : medium_(std::move(medium)),
-      watch_({medium_->base(), medium_->bytes()}),
-      geometry_(geometry),
-      settings_(settings) {
-  assert(geometry.extent_bytes % kLineBytes == 0 && geometry.extent_bytes > kChunksAt);
-  assert(geometry.ExtentAt(geometry.extents()) <= medium_->bytes());
-  if (settings.model != MediumModelName::kNone) throttle_ = std::make_unique<Throttle>(GetMediumModel(settings.model));
-}
-
-WalStore::~WalStore() = default;
-
 Status WalStore::Open(std::unique_ptr<Medium> medium, bool existing, const Geometry& geometry, const Settings& settings,
                       std::shared_ptr<WalStore>* store) {
   std::shared_ptr<WalStore> made(new WalStore(std::move(medium), geometry, settings));
-  if (!existing) made->Format();
+  if (!existing) made->medium_.Format();
   WalRecoverer recoverer(*made);
   MEZZ_RETURN_IF_ERROR(recoverer.Recover());
   *store = std::move(made);
   return Status::Ok();
-}
-
-// Formats the medium. The superblock is written last: until its UUID is there, the medium holds nothing. Nothing else
-// need be cleared, as older bytes are not valid under the new UUID. The superblock is written in three steps, each
-// durable before the next: the magic; all but the UUID; the UUID and the checksum. So what a cut of power leaves can be
-// recognised (open_wal.cc).
-void WalStore::Format() {
-  WalUuid uuid{};
-  while (uuid[0] == 0 || uuid[1] == 0) {
-    if (getrandom(uuid.data(), sizeof(uuid), 0) != static_cast<ssize_t>(sizeof(uuid))) uuid = {};
-  }
-  EpochLine epoch{};
-  Put(kEpochAt, &epoch, sizeof(epoch));
-  DrainAndFlush(kEpochAt, sizeof(epoch));
-  Superblock magic{};
-  std::memcpy(magic.magic, wal_layout::kMagic, sizeof(magic.magic));
-  for (const Superblock& superblock : {magic, MakeSuperblock(geometry_, {}), MakeSuperblock(geometry_, uuid)}) {
-    Put(0, &superblock, sizeof(superblock));
-    DrainAndFlush(0, sizeof(superblock));
-  }
-}
-
-void WalStore::Put(uint64_t at, const void* from, size_t bytes) {
-  assert(at % kLineBytes == 0 && bytes % kLineBytes == 0 && at + bytes <= medium_->bytes());
-  if (!medium_->Stream(medium_->base() + at, from, bytes)) broken_.store(true, std::memory_order_release);
-}
-
-void WalStore::Flush(uint64_t at, uint64_t bytes) {
-  if (settings_.write_back == nullptr) return;
-  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  const uint64_t begin = at / page * page;
-  // The kernel tells of a page that it could not write once: it does not do for one operation to hear of it.
-  if (settings_.write_back(medium_->base() + begin, at + bytes - begin) != 0)
-    broken_.store(true, std::memory_order_release);
-}
-
-void WalStore::DrainAndFlush(uint64_t at, uint64_t bytes) {
-  Drain();
-  Flush(at, bytes);
-}
-
-void WalStore::PutChunk(const WalFile::Extent& extent, uint64_t at, std::span<const std::byte> bytes) {
-  assert(!bytes.empty() && at + sizeof(ChunkHeader) + bytes.size() <= geometry_.extent_bytes);
-  const auto count = static_cast<uint32_t>(bytes.size());
-  ChunkHeader header{};
-  header.bytes = count;
-  header.checksum = ChunkChecksum(bytes, ChunkSeed(seed_, extent.generation, at, count));
-  uint64_t to = geometry_.ExtentAt(extent.number) + at;
-
-  std::array<std::byte, kLineBytes> line{};
-  const size_t first = std::min(bytes.size(), kLineBytes - sizeof(header));
-  std::memcpy(line.data(), &header, sizeof(header));
-  std::memcpy(line.data() + sizeof(header), bytes.data(), first);
-  Put(to, line.data(), kLineBytes);
-  bytes = bytes.subspan(first);
-  to += kLineBytes;
-  // Whole lines go straight from the caller's memory.
-  const size_t whole = bytes.size() / kLineBytes * kLineBytes;
-  if (whole != 0) Put(to, bytes.data(), whole);
-  bytes = bytes.subspan(whole);
-  to += whole;
-  if (bytes.empty()) return;
-  line = {};
-  std::memcpy(line.data(), bytes.data(), bytes.size());
-  Put(to, line.data(), kLineBytes);
-}
-
-void WalStore::PutExtentHeader(const WalFile::Extent& extent, uint64_t file, uint32_t ordinal) {
-  ExtentHeader header{};
-  header.generation = extent.generation;
-  header.file = file;
-  header.start = extent.start;
-  header.ordinal = ordinal;
-  header.extent = extent.number;
-  header.checksum = ChecksumBehind(reinterpret_cast<const std::byte*>(&header), sizeof(header), seed_);
-  Put(geometry_.ExtentAt(extent.number), &header, sizeof(header));
 }
 
 uint64_t WalStore::NextSerialLocked() {
@@ -188,8 +70,8 @@ void WalStore::GiveBack(const std::vector<WalFile::Extent>& extents) {
 
 WalOutcome WalStore::Append(WalFile& file, std::span<const std::byte> bytes) {
   assert(file.store_ == this);
-  if (const WalOutcome health = Health(); health != WalOutcome::kOk || bytes.empty()) return health;
-  const uint64_t extent_bytes = geometry_.extent_bytes;
+  if (const WalOutcome health = medium_.Health(); health != WalOutcome::kOk || bytes.empty()) return health;
+  const uint64_t extent_bytes = geometry().extent_bytes;
   const uint64_t tail_room = file.extents_.empty() ? 0 : RoomBehind(file.tail_used_, extent_bytes);
   const uint64_t behind_tail = bytes.size() - std::min<uint64_t>(bytes.size(), tail_room);
   const uint64_t whole_room = RoomBehind(kChunksAt, extent_bytes);
@@ -201,28 +83,28 @@ WalOutcome WalStore::Append(WalFile& file, std::span<const std::byte> bytes) {
   std::vector<std::pair<uint64_t, uint64_t>> dirty;
   const auto put = [&](const WalFile::Extent& extent, uint64_t at, uint64_t room) {
     const auto part = bytes.first(std::min<uint64_t>(bytes.size(), room));
-    PutChunk(extent, at, part);
+    medium_.PutChunk(extent, at, part);
     bytes = bytes.subspan(part.size());
     length += part.size();
     file.tail_used_ = at + RoundUp(sizeof(ChunkHeader) + part.size(), kLineBytes);
     charged += file.tail_used_ - at;
-    if (settings_.write_back != nullptr) dirty.emplace_back(geometry_.ExtentAt(extent.number), file.tail_used_);
+    if (medium_.has_page_cache()) dirty.emplace_back(geometry().ExtentAt(extent.number), file.tail_used_);
   };
   if (tail_room != 0) put(file.extents_.back(), file.tail_used_, tail_room);
   for (size_t i = 0; i < taken.size(); ++i) {
     taken[i].start = length;
-    PutExtentHeader(taken[i], file.id_, static_cast<uint32_t>(file.extents_.size() + i));
+    medium_.PutExtentHeader(taken[i], file.id_, static_cast<uint32_t>(file.extents_.size() + i));
     put(taken[i], kChunksAt, whole_room);
   }
   assert(bytes.empty());
   // Each append, not only each sync, ends in a drain: a later sync may come from another thread, whose drain does
   // nothing about these stores, and readers must not see a length before the bytes.
-  Drain();
-  if (Health() != WalOutcome::kOk) {  // not all of it arrived: the file stays as long as it was
+  medium_.Drain();
+  if (medium_.Health() != WalOutcome::kOk) {  // not all of it arrived: the file stays as long as it was
     GiveBack(taken);
     return WalOutcome::kIoError;
   }
-  if (throttle_ != nullptr) throttle_->ChargeWrite(charged);
+  medium_.ChargeWrite(charged);
   if (!taken.empty() || !dirty.empty()) {
     const std::lock_guard lock(file.mutex_);
     file.extents_.insert(file.extents_.end(), taken.begin(), taken.end());
@@ -238,20 +120,20 @@ WalOutcome WalStore::Append(WalFile& file, std::span<const std::byte> bytes) {
 
 WalOutcome WalStore::Sync(WalFile& file) {
   assert(file.store_ == this);
-  Drain();
-  if (settings_.write_back == nullptr) return Health();
+  medium_.Drain();
+  if (!medium_.has_page_cache()) return medium_.Health();
   const std::lock_guard one(file.sync_mutex_);
   std::vector<std::pair<uint64_t, uint64_t>> dirty;
   {
     const std::lock_guard lock(file.mutex_);
     dirty.swap(file.dirty_);
   }
-  for (const auto& [at, bytes] : dirty) Flush(at, bytes);
-  return Health();
+  for (const auto& [at, bytes] : dirty) medium_.Flush(at, bytes);
+  return medium_.Health();
 }
 
 WalOutcome WalStore::CheckEntryLocked(std::string_view name, size_t spare) const {
-  if (const WalOutcome health = Health(); health != WalOutcome::kOk) return health;
+  if (const WalOutcome health = medium_.Health(); health != WalOutcome::kOk) return health;
   if (name.empty() || name.size() > kNameBytesMax) return WalOutcome::kNameTooLong;
   return free_slots_.size() <= spare ? WalOutcome::kDirectoryFull : WalOutcome::kOk;
 }
@@ -270,18 +152,18 @@ void WalStore::PutEntryLocked(std::string_view name, WalFile* file) {
   entry.name_bytes = static_cast<uint32_t>(name.size());
   std::memcpy(slot.data(), &entry, sizeof(entry));
   std::memcpy(slot.data() + sizeof(entry), name.data(), name.size());
-  entry.checksum = ChecksumBehind(slot.data(), sizeof(entry) + name.size(), seed_);
+  entry.checksum = ChecksumBehind(slot.data(), sizeof(entry) + name.size(), medium_.seed());
   std::memcpy(slot.data(), &entry, sizeof(entry));
-  const uint64_t at = geometry_.SlotAt(file->slot_);
-  Put(at, slot.data(), RoundUp(sizeof(entry) + name.size(), kLineBytes));
-  DrainAndFlush(at, kSlotBytes);
+  const uint64_t at = geometry().SlotAt(file->slot_);
+  medium_.Put(at, slot.data(), RoundUp(sizeof(entry) + name.size(), kLineBytes));
+  medium_.DrainAndFlush(at, kSlotBytes);
 }
 
 void WalStore::EraseSlotLocked(uint32_t slot) {
   static constexpr std::array<std::byte, kLineBytes> kNothing{};
-  const uint64_t at = geometry_.SlotAt(slot);
-  Put(at, kNothing.data(), kNothing.size());
-  DrainAndFlush(at, kLineBytes);
+  const uint64_t at = geometry().SlotAt(slot);
+  medium_.Put(at, kNothing.data(), kNothing.size());
+  medium_.DrainAndFlush(at, kLineBytes);
   free_slots_.push_back(slot);
 }
 
@@ -302,7 +184,7 @@ WalOutcome WalStore::Create(std::string_view name, FilePtr* file) {
   replaced = std::exchange(named, made);
   if (replaced != nullptr) DropLocked(replaced);
   *file = std::move(made);
-  return Health();
+  return medium_.Health();
 }
 
 WalStore::FilePtr WalStore::Find(std::string_view name) const {
@@ -325,7 +207,7 @@ WalOutcome WalStore::Rename(std::string_view from, std::string_view to) {
   EraseSlotLocked(old_slot);
   replaced = std::exchange(files_[std::string(to)], std::move(file));
   if (replaced != nullptr) DropLocked(replaced);
-  return Health();
+  return medium_.Health();
 }
 
 WalOutcome WalStore::Remove(std::string_view name) {
@@ -336,7 +218,7 @@ WalOutcome WalStore::Remove(std::string_view name) {
   removed = std::move(found->second);
   files_.erase(found);
   DropLocked(removed);
-  return Health();
+  return medium_.Health();
 }
 
 std::vector<std::string> WalStore::List(std::string_view prefix) const {
@@ -377,13 +259,13 @@ WalOutcome WalStore::Truncate(FilePtr* file, uint64_t length) {
     files_[old->name_] = made;  // `old` lives on in this function
   }
   *file = std::move(made);
-  return Health();
+  return medium_.Health();
 }
 
 std::string WalStore::NameTrouble() const {
-  const std::string trouble = medium_->NameTrouble();
+  const std::string trouble = medium().NameTrouble();
   if (trouble.empty()) return {};
-  if (medium_->IsNameless()) {
+  if (medium().IsNameless()) {
     return "has lost its file, which was removed or replaced: flush the databases before they are closed, or the "
            "writes that only these logs have are lost";
   }
@@ -393,9 +275,9 @@ std::string WalStore::NameTrouble() const {
 
 uint64_t WalStore::free_bytes() const {
   const std::lock_guard lock(mutex_);
-  return free_extents_.size() * RoomBehind(kChunksAt, geometry_.extent_bytes);
+  return free_extents_.size() * RoomBehind(kChunksAt, geometry().extent_bytes);
 }
 
-uint64_t WalStore::LongestFile() const { return geometry_.extents() * RoomBehind(kChunksAt, geometry_.extent_bytes); }
+uint64_t WalStore::LongestFile() const { return geometry().extents() * RoomBehind(kChunksAt, geometry().extent_bytes); }
 
 }  // namespace mezz

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,21 +11,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cache/media/medium.h"
-#include "cache/media/model.h"
 #include "cache/status.h"
 #include "cache/wal/wal_file.h"
-#include "cache/wal/wal_layout.h"
+#include "cache/wal/wal_medium.h"
 
 namespace mezz {
-
-enum class WalOutcome { kOk, kNotFound, kFull, kDirectoryFull, kNameTooLong, kIoError };
-std::string_view ToString(WalOutcome outcome);
-
-using WalUuid = std::array<uint64_t, 2>;
-std::string ToString(const WalUuid& uuid);  // 32 hexadecimal digits
 
 // What an opening found. A `damaged` log has a valid chunk after one that is not valid, which no crash leaves.
 struct WalRecovery {
@@ -56,19 +48,12 @@ class WalStore {
  public:
   using Geometry = wal_layout::Geometry;
   using FilePtr = std::shared_ptr<WalFile>;
-
-  struct Settings {
-    MediumModelName model = MediumModelName::kNone;
-    // Null: drained bytes are durable. Otherwise they lie in a page cache, and this asks the kernel to write some pages
-    // back. It returns 0, or another value if the kernel cannot.
-    int (*write_back)(void* pages, size_t bytes) = nullptr;
-  };
+  using Settings = WalMedium::Settings;
 
   // Opens a store. With `existing` the medium begins with our superblock, and its files are recovered; without, it is
   // formatted.
   static Status Open(std::unique_ptr<Medium> medium, bool existing, const Geometry& geometry, const Settings& settings,
                      std::shared_ptr<WalStore>* store);
-  ~WalStore();
 
   // Creates an empty file, in place of one with that name.
   WalOutcome Create(std::string_view name, FilePtr* file);
@@ -85,14 +70,14 @@ class WalStore {
   // Makes `*file` another object, which has the first `length` bytes; beyond the old end they are zeros.
   WalOutcome Truncate(FilePtr* file, uint64_t length);
 
-  const Medium& medium() const { return *medium_; }
+  const Medium& medium() const { return medium_.memory(); }
   // What is wrong with the name of the file that the logs lie in, and what to do, as the rest of a sentence whose
   // subject is its path. Empty: the file is found by the name that it was opened by.
   std::string NameTrouble() const;
   // Watches that name: see Medium::WatchName. Call it once.
-  void WatchName(const std::function<void(std::string_view trouble)>& told) { medium_->WatchName(told); }
-  const Geometry& geometry() const { return geometry_; }
-  const WalUuid& uuid() const { return uuid_; }
+  void WatchName(const std::function<void(std::string_view trouble)>& told) { medium_.WatchName(told); }
+  const Geometry& geometry() const { return medium_.geometry(); }
+  const WalUuid& uuid() const { return medium_.uuid(); }
   const WalRecovery& recovery() const { return recovery_; }
   uint64_t free_bytes() const;
   // The longest file that an empty store can hold, if it is appended in large pieces.
@@ -106,24 +91,10 @@ class WalStore {
     bool operator()(std::string_view a, std::string_view b) const { return a < b; }
   };
 
-  WalStore(std::unique_ptr<Medium> medium, const Geometry& geometry, const Settings& settings);
-  void Format();
-
-  // Streams a multiple of 64 bytes.
-  void Put(uint64_t at, const void* from, size_t bytes);
-  // Makes the bytes of all Puts durable and visible.
-  void Drain() { medium_->Drain(); }
-  // Writes these bytes back, where the medium's bytes lie in a page cache.
-  void Flush(uint64_t at, uint64_t bytes);
-  void DrainAndFlush(uint64_t at, uint64_t bytes);
-
-  void PutChunk(const WalFile::Extent& extent, uint64_t at, std::span<const std::byte> bytes);
-  void PutExtentHeader(const WalFile::Extent& extent, uint64_t file, uint32_t ordinal);
+  WalStore(std::unique_ptr<Medium> medium, const Geometry& geometry, const Settings& settings)
+      : medium_(std::move(medium), geometry, settings) {}
   bool TakeExtents(size_t count, std::vector<WalFile::Extent>* taken);
   void GiveBack(const std::vector<WalFile::Extent>& extents);  // called by ~WalFile
-
-  // The outcome of an operation, if all else went well.
-  WalOutcome Health() const { return broken_.load(std::memory_order_acquire) ? WalOutcome::kIoError : WalOutcome::kOk; }
 
   uint64_t NextSerialLocked();
   // `spare`: slots that must stay free, so that a rename never lacks one.
@@ -133,16 +104,8 @@ class WalStore {
   void EraseSlotLocked(uint32_t slot);
   void DropLocked(const FilePtr& file);
 
-  const std::unique_ptr<Medium> medium_;
-  const BusErrorWatch watch_;  // of the medium's memory; reads of it are not contained
-  const Geometry geometry_;
-  const Settings settings_;
-  std::unique_ptr<Throttle> throttle_;  // null: no model
-  WalUuid uuid_{};
-  uint64_t seed_ = 0;  // of checksums, derived from the UUID
+  WalMedium medium_;
   WalRecovery recovery_;
-  // false --a write-back failed, or the memory did not take a store: release--> true; loaded with acquire
-  std::atomic<bool> broken_{false};
 
   mutable std::mutex mutex_;
   uint64_t serial_ = 0;  // guarded by mutex_, as all below

@@ -12,10 +12,10 @@
 #include "integration/hybrid_cache.h"
 #include "integration/metrics.h"
 #include "integration/operator_io.h"
+#include "integration/rocksdb_release.h"
 #include "integration/use_hybrid_cache.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/options.h"
-#include "rocksdb/version.h"
 
 struct mezzanine_cache_t {
   std::shared_ptr<rocksdb::Cache> rep;
@@ -25,10 +25,6 @@ struct mezzanine_cache_t {
 namespace mezz {
 
 namespace {
-
-#define MEZZ_TEXT_OF(number) #number
-#define MEZZ_TEXT(number) MEZZ_TEXT_OF(number)
-constexpr char kRelease[] = MEZZ_TEXT(ROCKSDB_MAJOR) "." MEZZ_TEXT(ROCKSDB_MINOR) "." MEZZ_TEXT(ROCKSDB_PATCH);
 
 using CachePtr = std::shared_ptr<rocksdb::Cache>;
 
@@ -157,7 +153,9 @@ int mezzanine_cache_set_dram_bytes(mezzanine_cache_t* cache, uint64_t bytes, cha
   });
 }
 
-uint64_t mezzanine_cache_scm_bytes(const mezzanine_cache_t* cache) { return cache->stats->scm().capacity_bytes(); }
+uint64_t mezzanine_cache_scm_bytes(const mezzanine_cache_t* cache) {
+  return cache->stats->scm().figures().capacity_bytes();
+}
 
 int mezzanine_cache_set_scm_bytes(mezzanine_cache_t* cache, uint64_t bytes, char** error) {
   return mezz::Answer(error, [&] { return cache->stats->SetScmCapacity(bytes); });
@@ -175,7 +173,7 @@ int mezzanine_cache_set_policy(mezzanine_cache_t* cache, const char* name, char*
   return mezz::Answer(error, [&] { return cache->stats->SetPolicy(name); });
 }
 
-const char* mezzanine_rocksdb_release(void) { return mezz::kRelease; }
+const char* mezzanine_rocksdb_release(void) { return mezz::kRocksDbRelease; }
 
 void mezzanine_free(char* text) { std::free(text); }
 

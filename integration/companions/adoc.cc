@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integration/companions/adoc.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+
+#include "cache/base/invalid.h"
 
 namespace mezz {
 namespace {
@@ -22,14 +22,12 @@ uint64_t Scaled(uint64_t opened, uint64_t batch, uint64_t opened_batch) {
 
 Status Adoc::Validate(const AdocOptions& options, const AdocSetting& opened) {
   if (options.jobs_max != 0 && options.jobs_max < std::max(kJobsMin, opened.max_background_jobs)) {
-    return Status::InvalidArgument(
-        fmt::format("adoc_jobs_max={}: give max_background_jobs={} at least, and {}, or 0 for the machine's CPUs",
-                    options.jobs_max, opened.max_background_jobs, kJobsMin));
+    return Invalid("adoc_jobs_max={}: give max_background_jobs={} at least, and {}, or 0 for the machine's CPUs",
+                   options.jobs_max, opened.max_background_jobs, kJobsMin);
   }
   if (options.write_buffer_max != 0 && options.write_buffer_max < opened.write_buffer_size) {
-    return Status::InvalidArgument(
-        fmt::format("adoc_write_buffer_max={}: give write_buffer_size={} at least, or 0 for four times that",
-                    options.write_buffer_max, opened.write_buffer_size));
+    return Invalid("adoc_write_buffer_max={}: give write_buffer_size={} at least, or 0 for four times that",
+                   options.write_buffer_max, opened.write_buffer_size);
   }
   return Status::Ok();
 }

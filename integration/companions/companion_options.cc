@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "cache/base/invalid.h"
 #include "cache/base/text.h"
 
 namespace mezz {
@@ -14,18 +14,10 @@ namespace {
 
 using Options = CompanionOptions;
 
-// "=" is `text` as a whole number.
 template <typename Number>
-Status ParseNumber(std::string_view key, std::string_view text, Number* to) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *to);
-  if (error == std::errc() && end == text.data() + text.size() && !text.empty() && text[0] != '-') return Status::Ok();
-  return Status::InvalidArgument(fmt::format("{}={}: accepted are whole numbers", key, text));
-}
-
-Status ParseSwitch(std::string_view key, std::string_view text, bool* to) {
-  *to = text == "true" || text == "1";
-  if (*to || text == "false" || text == "0") return Status::Ok();
-  return Status::InvalidArgument(fmt::format("{}={}: accepted are true and false", key, text));
+Status ParseWhole(std::string_view key, std::string_view text, Number* to) {
+  if (!text.starts_with('-') && ParseNumber(text, to)) return Status::Ok();
+  return Invalid("{}={}: accepted are whole numbers", key, text);
 }
 
 struct Key {
@@ -35,23 +27,23 @@ struct Key {
 };
 
 constexpr Key kKeys[] = {
-    {"write_throttle", nullptr, [](auto k, auto text, Options* o) { return ParseSwitch(k, text, &o->write_throttle); }},
+    {"write_throttle", nullptr, [](auto k, auto text, Options* o) { return ParseBool(k, text, &o->write_throttle); }},
     {"write_throttle_rate", &Options::write_throttle,
      [](auto k, auto text, Options* o) { return ParseBytes(k, text, &o->write_throttle_rate); }},
-    {"dynamic_level0", nullptr, [](auto k, auto text, Options* o) { return ParseSwitch(k, text, &o->dynamic_level0); }},
+    {"dynamic_level0", nullptr, [](auto k, auto text, Options* o) { return ParseBool(k, text, &o->dynamic_level0); }},
     {"level0_few", &Options::dynamic_level0,
-     [](auto k, auto text, Options* o) { return ParseNumber(k, text, &o->level0.few); }},
+     [](auto k, auto text, Options* o) { return ParseWhole(k, text, &o->level0.few); }},
     {"level0_many", &Options::dynamic_level0,
-     [](auto k, auto text, Options* o) { return ParseNumber(k, text, &o->level0.many); }},
+     [](auto k, auto text, Options* o) { return ParseWhole(k, text, &o->level0.many); }},
     {"level0_write_percent", &Options::dynamic_level0,
-     [](auto k, auto text, Options* o) { return ParseNumber(k, text, &o->level0.write_percent); }},
+     [](auto k, auto text, Options* o) { return ParseWhole(k, text, &o->level0.write_percent); }},
     {"level0_band_percent", &Options::dynamic_level0,
-     [](auto k, auto text, Options* o) { return ParseNumber(k, text, &o->level0.band_percent); }},
+     [](auto k, auto text, Options* o) { return ParseWhole(k, text, &o->level0.band_percent); }},
     {"level0_half_life_ms", &Options::dynamic_level0,
-     [](auto k, auto text, Options* o) { return ParseNumber(k, text, &o->level0.half_life_ms); }},
-    {"adoc", nullptr, [](auto k, auto text, Options* o) { return ParseSwitch(k, text, &o->adoc); }},
+     [](auto k, auto text, Options* o) { return ParseWhole(k, text, &o->level0.half_life_ms); }},
+    {"adoc", nullptr, [](auto k, auto text, Options* o) { return ParseBool(k, text, &o->adoc); }},
     {"adoc_jobs_max", &Options::adoc,
-     [](auto k, auto text, Options* o) { return ParseNumber(k, text, &o->adoc_bounds.jobs_max); }},
+     [](auto k, auto text, Options* o) { return ParseWhole(k, text, &o->adoc_bounds.jobs_max); }},
     {"adoc_write_buffer_max", &Options::adoc,
      [](auto k, auto text, Options* o) { return ParseBytes(k, text, &o->adoc_bounds.write_buffer_max); }},
 };
@@ -63,21 +55,14 @@ std::string_view NameOf(bool Options::*companion) {
                                                  : "adoc";
 }
 
-std::string KnownKeys() {
-  std::string text;
-  for (const Key& key : kKeys) text += fmt::format("{}{}", text.empty() ? "" : ", ", key.name);
-  return text;
-}
-
 Status ParseItem(std::string_view item, std::set<std::string_view>* seen, Options* options) {
   const size_t equals = item.find('=');
   const std::string_view name = item.substr(0, equals);
   const auto* const key = std::ranges::find(kKeys, name, &Key::name);
   if (equals == std::string_view::npos || key == std::end(kKeys)) {
-    return Status::InvalidArgument(
-        fmt::format("\"{}\" is not known; the keys are {}, each as key=value", item, KnownKeys()));
+    return Invalid("\"{}\" is not known; the keys are {}, each as key=value", item, Listed(kKeys, &Key::name));
   }
-  if (!seen->insert(name).second) return Status::InvalidArgument(fmt::format("{} is given twice", name));
+  if (!seen->insert(name).second) return Invalid("{} is given twice", name);
   return key->parse(name, item.substr(equals + 1), options);
 }
 
@@ -85,14 +70,14 @@ Status ParseItem(std::string_view item, std::set<std::string_view>* seen, Option
 Status CheckOwners(const std::set<std::string_view>& seen, const Options& options) {
   for (const Key& key : kKeys) {
     if (key.companion == nullptr || !seen.contains(key.name) || options.*key.companion) continue;
-    return Status::InvalidArgument(fmt::format("{} is given, but not {}=true", key.name, NameOf(key.companion)));
+    return Invalid("{} is given, but not {}=true", key.name, NameOf(key.companion));
   }
   return Status::Ok();
 }
 
 Status Prefixed(const Status& status) {
   if (status.ok()) return status;
-  return Status::InvalidArgument(fmt::format("{} {}", kCompanionsScheme, status.message()));
+  return Invalid("{} {}", kCompanionsScheme, status.message());
 }
 
 Status Parse(std::string_view text, Options* options) {
@@ -111,7 +96,7 @@ Status Parse(std::string_view text, Options* options) {
 
 Status CompanionOptions::Validate() const {
   if (!write_throttle && !dynamic_level0 && !adoc) {
-    return Status::InvalidArgument("no companion is asked for: write_throttle=true, dynamic_level0=true, adoc=true");
+    return Invalid("no companion is asked for: write_throttle=true, dynamic_level0=true, adoc=true");
   }
   std::vector<OptionClaim> claims;
   for (const auto companion : {&Options::write_throttle, &Options::dynamic_level0, &Options::adoc}) {
@@ -124,8 +109,7 @@ Status CompanionOptions::Validate() const {
   // RocksDB's own lowest rate: a rate that is not above it cannot be held up.
   constexpr uint64_t kLowest = 16 << 10;
   if (write_throttle && write_throttle_rate != 0 && write_throttle_rate <= kLowest) {
-    return Status::InvalidArgument(
-        fmt::format("write_throttle_rate={}: give more than {}, RocksDB's lowest rate", write_throttle_rate, kLowest));
+    return Invalid("write_throttle_rate={}: give more than {}, RocksDB's lowest rate", write_throttle_rate, kLowest);
   }
   return dynamic_level0 ? level0.Validate() : Status::Ok();
 }
@@ -178,10 +162,10 @@ Status CheckClaims(const std::vector<OptionClaim>& held, const std::vector<Optio
   for (const OptionClaim& claim : more) {
     const auto other = std::ranges::find(held, claim.option, &OptionClaim::option);
     if (other == held.end()) continue;
-    return Status::InvalidArgument(
-        fmt::format("{} sets {}, which another companion of this database, {}, sets already: "
-                    "give the database one of them",
-                    claim.companion, claim.option, other->companion));
+    return Invalid(
+        "{} sets {}, which another companion of this database, {}, sets already: "
+        "give the database one of them",
+        claim.companion, claim.option, other->companion);
   }
   return Status::Ok();
 }

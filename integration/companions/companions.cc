@@ -18,6 +18,7 @@
 
 #include "cache/base/if_memory.h"
 #include "cache/base/start_thread.h"
+#include "cache/base/steady_clock.h"
 #include "integration/companions/database_companions.h"
 #include "integration/tell.h"
 #include "rocksdb/db.h"
@@ -34,12 +35,6 @@ concept TellsItsEnd = requires(Listener listener) {
 
 // How often Level 0's cut, and the flow of data, are judged where nothing is flushed.
 constexpr std::chrono::seconds kInterval{1};
-
-uint64_t SteadyNs() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 // Which options of which open database companions of this process set: two listeners know nothing of each other.
 class ProcessClaims {

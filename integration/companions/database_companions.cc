@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "cache/base/invalid.h"
 #include "integration/tell.h"
 #include "rocksdb/options.h"
 #include "rocksdb/statistics.h"
@@ -97,16 +98,16 @@ Status CheckDatabase(const CompanionOptions& companions, const rocksdb::DBOption
   }
   if (companions.write_throttle &&
       family.level0_stop_writes_trigger - family.level0_slowdown_writes_trigger < kTriggersApartMin) {
-    return Status::InvalidArgument(fmt::format(
+    return Invalid(
         "write_throttle needs level0_stop_writes_trigger={} to be {} above level0_slowdown_writes_trigger={} at least",
-        family.level0_stop_writes_trigger, kTriggersApartMin, family.level0_slowdown_writes_trigger));
+        family.level0_stop_writes_trigger, kTriggersApartMin, family.level0_slowdown_writes_trigger);
   }
   if (companions.adoc) {
     if (db.max_background_compactions != -1 || db.max_background_flushes != -1) {
-      return Status::InvalidArgument(fmt::format(
+      return Invalid(
           "adoc sets max_background_jobs, which RocksDB does not look at with max_background_compactions={} and "
           "max_background_flushes={}: leave both at -1",
-          db.max_background_compactions, db.max_background_flushes));
+          db.max_background_compactions, db.max_background_flushes);
     }
     MEZZ_RETURN_IF_ERROR(Adoc::Validate(companions.adoc_bounds, AdocSettingOf(db, family)));
   }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integration/companions/dynamic_level0.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
+#include "cache/base/invalid.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -36,16 +35,15 @@ double Since(uint64_t before, uint64_t now) { return static_cast<double>(now >= 
 Status DynamicLevel0Options::Validate() const {
   constexpr int kFilesMax = 1000;
   if (few < 0 || many < 0 || (few > 0 && many > 0 && few >= many) || std::max(few, many) > kFilesMax) {
-    return Status::InvalidArgument(fmt::format(
+    return Invalid(
         "level0_few={} and level0_many={}: few must be less than many, many {} at most; 0 leaves it to the database",
-        few, many, kFilesMax));
+        few, many, kFilesMax);
   }
   if (write_percent < 1 || write_percent > 99) {
-    return Status::InvalidArgument(fmt::format("level0_write_percent={}: accepted are 1 to 99", write_percent));
+    return Invalid("level0_write_percent={}: accepted are 1 to 99", write_percent);
   }
   if (band_percent < 0 || band_percent >= write_percent) {
-    return Status::InvalidArgument(fmt::format("level0_band_percent={}: it must be less than level0_write_percent={}",
-                                               band_percent, write_percent));
+    return Invalid("level0_band_percent={}: it must be less than level0_write_percent={}", band_percent, write_percent);
   }
   if (half_life_ms == 0) return Status::InvalidArgument("level0_half_life_ms=0: give 1 at least");
   return Status::Ok();
@@ -55,23 +53,23 @@ Status DynamicLevel0::Validate(const DynamicLevel0Options& options, const Level0
   MEZZ_RETURN_IF_ERROR(options.Validate());
   if (opened.compaction_trigger < 1 || opened.slowdown_trigger < opened.compaction_trigger ||
       opened.stop_trigger <= opened.slowdown_trigger) {
-    return Status::InvalidArgument(
-        fmt::format("dynamic_level0 needs level0_file_num_compaction_trigger={} <= level0_slowdown_writes_trigger={} < "
-                    "level0_stop_writes_trigger={}, the first 1 at least",
-                    opened.compaction_trigger, opened.slowdown_trigger, opened.stop_trigger));
+    return Invalid(
+        "dynamic_level0 needs level0_file_num_compaction_trigger={} <= level0_slowdown_writes_trigger={} < "
+        "level0_stop_writes_trigger={}, the first 1 at least",
+        opened.compaction_trigger, opened.slowdown_trigger, opened.stop_trigger);
   }
   const DynamicLevel0Options resolved = Resolved(options, opened);
   if (resolved.few >= resolved.many) {
-    return Status::InvalidArgument(fmt::format(
+    return Invalid(
         "level0_few={} is no fewer than level0_many={} with level0_file_num_compaction_trigger={}: lower the first or "
         "raise one of the others",
-        resolved.few, resolved.many, opened.compaction_trigger));
+        resolved.few, resolved.many, opened.compaction_trigger);
   }
   if (const uint64_t buffer = Volume(opened) / static_cast<uint64_t>(resolved.many); buffer < kSmallestBuffer) {
-    return Status::InvalidArgument(fmt::format(
+    return Invalid(
         "level0_many={}: {} bytes of Level 0 (write_buffer_size={} x level0_file_num_compaction_trigger={}) would make "
         "files of {}, below RocksDB's smallest write buffer of {}: raise write_buffer_size or lower level0_many",
-        resolved.many, Volume(opened), opened.write_buffer_size, opened.compaction_trigger, buffer, kSmallestBuffer));
+        resolved.many, Volume(opened), opened.write_buffer_size, opened.compaction_trigger, buffer, kSmallestBuffer);
   }
   return Status::Ok();
 }

@@ -5,40 +5,6 @@
 
 namespace mezz {
 
-std::string_view ToString(WalEvent event) {
-  switch (event) {
-    case WalEvent::kLogCreated:
-      return "wal.log_created";
-    case WalEvent::kLogRecycled:
-      return "wal.log_recycled";
-    case WalEvent::kLogRemoved:
-      return "wal.log_removed";
-    case WalEvent::kLogLeftOver:
-      return "wal.log_left_over";
-    case WalEvent::kAppend:
-      return "wal.append";
-    case WalEvent::kAppendBytes:
-      return "wal.append_bytes";
-    case WalEvent::kSync:
-      return "wal.sync";
-    case WalEvent::kFallbackAbsent:
-      return "wal.fallback.absent";
-    case WalEvent::kFallbackFull:
-      return "wal.fallback.full";
-    case WalEvent::kFallbackTooSmall:
-      return "wal.fallback.too_small";
-    case WalEvent::kFallbackName:
-      return "wal.fallback.name";
-    case WalEvent::kFallbackVanished:
-      return "wal.fallback.vanished";
-    case WalEvent::kFallbackBroken:
-      return "wal.fallback.broken";
-    case WalEvent::kEvents:
-      break;
-  }
-  return "unknown";
-}
-
 uint64_t WalCounters::Fallbacks() const {
   uint64_t sum = 0;
   for (auto event = static_cast<size_t>(WalEvent::kFallbackAbsent); event < counts_.size(); ++event)

@@ -5,7 +5,8 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
-#include <string_view>
+
+#include "cache/base/words.h"
 
 namespace mezz {
 
@@ -26,7 +27,13 @@ enum class WalEvent {
   kFallbackBroken,    // could not be written by the kernel
   kEvents,
 };
-std::string_view ToString(WalEvent event);  // "wal.log_created", ...
+inline constexpr size_t kWalEvents = static_cast<size_t>(WalEvent::kEvents);
+template <>
+inline constexpr Words<kWalEvents> kWordsOf<WalEvent> = {
+    "wal.log_created",    "wal.log_recycled",       "wal.log_removed",   "wal.log_left_over",
+    "wal.append",         "wal.append_bytes",       "wal.sync",          "wal.fallback.absent",
+    "wal.fallback.full",  "wal.fallback.too_small", "wal.fallback.name", "wal.fallback.vanished",
+    "wal.fallback.broken"};
 
 // Thread-safe; relaxed, as counters publish nothing.
 class WalCounters {
@@ -39,7 +46,7 @@ class WalCounters {
   std::string ToString() const;  // a line for each: "wal.sync: 12"
 
  private:
-  std::array<std::atomic<uint64_t>, static_cast<size_t>(WalEvent::kEvents)> counts_{};
+  std::array<std::atomic<uint64_t>, kWalEvents> counts_{};
 };
 
 }  // namespace mezz

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cache/base/invalid.h"
 #include "cache/base/text.h"
 #include "fmt/format.h"
 
@@ -18,15 +19,13 @@ Status ParseItem(std::string_view key, std::string_view value, WalFileSystemOpti
   } else if (key == "size") {
     return ParseBytes("size", value, &options->medium.size);
   } else if (key == "model") {
-    return ParseMediumModel(value, &options->medium.model);
+    return ParseWord("model", value, &options->medium.model);
   } else if (key == "base") {
     options->base = value;
   } else if (key == "fallback") {
-    options->fallback = value == "true" || value == "1";
-    if (!options->fallback && value != "false" && value != "0")
-      return Status::InvalidArgument(fmt::format("fallback={}: accepted are true, false, 1 and 0", value));
+    return ParseBool(key, value, &options->fallback);
   } else {
-    return Status::InvalidArgument(fmt::format("the key \"{}\" is unknown; the keys are {}", key, kKeys));
+    return Invalid("the key \"{}\" is unknown; the keys are {}", key, kKeys);
   }
   return Status::Ok();
 }
@@ -39,15 +38,14 @@ Status ParseItems(std::string_view rest, WalFileSystemOptions* options) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0)
-      return Status::InvalidArgument(fmt::format("\"{}\" is not key=value; the keys are {}", item, kKeys));
+      return Invalid("\"{}\" is not key=value; the keys are {}", item, kKeys);
     const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
-    if (value.empty()) return Status::InvalidArgument(fmt::format("{}= has an empty value", key));
+    if (value.empty()) return Invalid("{}= has an empty value", key);
     MEZZ_RETURN_IF_ERROR(ParseItem(key, value, options));
-    if (!seen.insert(key).second)
-      return Status::InvalidArgument(fmt::format("{} is given twice, again as {}", key, item));
+    if (!seen.insert(key).second) return Invalid("{} is given twice, again as {}", key, item);
   }
   for (const std::string_view key : {"path", "size"}) {
-    if (!seen.contains(key)) return Status::InvalidArgument(fmt::format("{} is missing", key));
+    if (!seen.contains(key)) return Invalid("{} is missing", key);
   }
   return options->Validate();
 }
@@ -56,8 +54,7 @@ Status ParseItems(std::string_view rest, WalFileSystemOptions* options) {
 
 Status ParseWalUri(std::string_view uri, WalFileSystemOptions* options) {
   *options = {};
-  if (!uri.starts_with(kWalScheme))
-    return Status::InvalidArgument(fmt::format("\"{}\": expected {}path=...;size=...", uri, kWalScheme));
+  if (!uri.starts_with(kWalScheme)) return Invalid("\"{}\": expected {}path=...;size=...", uri, kWalScheme);
   const Status status = ParseItems(uri.substr(kWalScheme.size()), options);
   return status.ok() ? status : status.WithPrefix(fmt::format("{} ", kWalScheme));
 }

@@ -140,7 +140,7 @@ MEZZ_JNI(jbyteArray, setDramBytes)(JNIEnv* env, jclass, jlong handle, jlong byte
 }
 
 MEZZ_JNI(jlong, scmBytes)(JNIEnv*, jclass, jlong handle) {
-  return static_cast<jlong>(mezz::StatsOf(handle).scm().capacity_bytes());
+  return static_cast<jlong>(mezz::StatsOf(handle).scm().figures().capacity_bytes());
 }
 
 MEZZ_JNI(jbyteArray, setScmBytes)(JNIEnv* env, jclass, jlong handle, jlong bytes) {

@@ -111,19 +111,6 @@ void BM_BesideOff(benchmark::State& state) {
 }
 BENCHMARK(BM_BesideOff)->ArgName("curve_rate_10000")->Arg(1)->Arg(100)->Arg(10'000);
 
-// The curve alone: a look-up that is told to it. Argument as above.
-void BM_NoteLookUp(benchmark::State& state) {
-  plan::LiveCurve curve({.rate_max = static_cast<double>(state.range(0)) / 10'000,
-                         .look_ups = [] { return plan::LiveCurve::LookUps{}; },
-                         .now_ns = [] { return uint64_t{0}; }});
-  uint64_t key = 0;
-  for (auto _ : state) {
-    curve.NoteLookUp(BlockHash(BlockKeyOf(key)), BlockRole::kData, [] { return kBlockBytes; });
-    key = (key + 1) % kBlocks;
-  }
-}
-BENCHMARK(BM_NoteLookUp)->ArgName("curve_rate_10000")->Arg(100)->Arg(10'000);
-
 }  // namespace
 }  // namespace mezz
 

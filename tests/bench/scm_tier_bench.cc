@@ -29,7 +29,6 @@ namespace mezz {
 namespace {
 
 constexpr uint64_t kMediumBytes = 256 << 20;
-constexpr uint64_t kLargeMediumBytes = 1 << 30;  // where what a tier costs whatever its size no longer shows
 
 std::vector<std::byte> scratch(1 << 20, std::byte{0x5a});
 
@@ -48,9 +47,7 @@ uint64_t Fill(ScmTier& tier, uint64_t first, uint64_t bytes_put, int64_t bytes) 
   return first;
 }
 
-ScmOptions Options(uint64_t medium_bytes = kMediumBytes) {
-  return test::AnonymousOptions(medium_bytes, /*segment_bytes=*/0);
-}
+ScmOptions Options() { return test::AnonymousOptions(kMediumBytes, /*segment_bytes=*/0); }
 
 void ReportSpace(benchmark::State& state, ScmTier& tier) {
   const ScmAudit audit = tier.Audit();
@@ -83,17 +80,6 @@ void BM_Put(benchmark::State& state) {
   ReportSpace(state, *tier);
 }
 BENCHMARK(BM_Put)->ArgNames({"bytes", "churned_from"})->Args({4096, 0})->Args({5300, 4096})->Args({0, 0});
-
-// A first fill that stops before anything is reclaimed.
-void BM_FreshFill(benchmark::State& state) {
-  for (auto _ : state) {
-    auto tier = test::OpenOrDie(Options(kLargeMediumBytes));
-    for (uint64_t key = 0; tier->counters().Snapshot()[Event::kScmSegmentReclaimed] == 0; key += 256)
-      for (uint64_t i = 0; i < 256; ++i) PutKey(*tier, key + i, 4096);
-    ReportSpace(state, *tier);
-  }
-}
-BENCHMARK(BM_FreshFill)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 std::unique_ptr<ScmTier> shared_tier;
 uint64_t shared_keys = 0;
@@ -155,70 +141,6 @@ void HitArguments(benchmark::internal::Benchmark* bench) {
 }
 BENCHMARK(BM_HitInPlace)->Apply(HitArguments);
 BENCHMARK(BM_HitCopied)->Apply(HitArguments);
-
-// Does a hit cost more in a larger tier? Arguments: GiB of medium; whether the tier packs, and so has an index that
-// grew.
-void FillLarge(const benchmark::State& state) {
-  const uint64_t bytes = static_cast<uint64_t>(state.range(0)) << 30;
-  ScmOptions options = Options(bytes);
-  options.pack = state.range(1) != 0 ? PackMode::kLz4 : PackMode::kOff;
-  shared_tier = test::OpenOrDie(options);
-  shared_keys = bytes * 9 / 10 / (4096 + 64);
-  for (uint64_t key = 0; key < shared_keys; ++key)
-    shared_tier->Put(test::Key(key), BlockRole::kData, std::span(scratch).first(4096), Generation::kYoung, Form::kRaw);
-}
-// MEZZ_BENCH_LARGE=1 asks for 4 and 12 GiB of memory, too.
-void GrowthArguments(benchmark::internal::Benchmark* bench) {
-  const bool large = std::getenv("MEZZ_BENCH_LARGE") != nullptr;
-  bench->ArgNames({"gib", "packs"})
-      ->ArgsProduct({large ? std::vector<int64_t>{1, 4, 12} : std::vector<int64_t>{1}, {0, 1}});
-  bench->Setup(FillLarge)->Teardown(DropShared);
-}
-void BM_HitAsTheTierGrows(benchmark::State& state) {
-  std::mt19937_64 random(1);
-  for (auto _ : state) {
-    const PinnedBlock block = shared_tier->Find(test::Key(random() % shared_keys));
-    if (block) benchmark::DoNotOptimize(Search(block.payload()));
-  }
-  ReportSpace(state, *shared_tier);
-}
-BENCHMARK(BM_HitAsTheTierGrows)->Apply(GrowthArguments);
-
-// A hit on a packed record, unpacked into memory of its own. Arguments: block bytes; 0: LZ4, 1: zstd. The blocks pack
-// to less than half.
-void FillPacked(const benchmark::State& state) {
-  ScmOptions options = Options();
-  options.expected_block_bytes = static_cast<uint32_t>(state.range(0));
-  options.pack = state.range(1) == 0 ? PackMode::kLz4 : PackMode::kZstd;
-  shared_tier = test::OpenOrDie(options);
-  const auto bytes = static_cast<size_t>(state.range(0));
-  shared_keys = kMediumBytes / static_cast<uint64_t>(bytes);
-  for (uint64_t key = 0; key < shared_keys; ++key)
-    shared_tier->Put(test::Key(key), BlockRole::kData, test::PackablePayload(key, 1, bytes), Generation::kYoung,
-                     Form::kPacked);
-}
-void BM_HitUnpacked(benchmark::State& state) {
-  std::mt19937_64 random(state.thread_index() + 1);
-  uint64_t hits = 0;
-  for (auto _ : state) {
-    const PinnedBlock block = shared_tier->Find(test::Key(random() % shared_keys));
-    if (!block) continue;  // displaced while the index grew
-    if (block.form() != Form::kPacked) state.SkipWithError("a block is not packed");
-    ++hits;
-    std::unique_ptr<std::byte[]> to(new std::byte[block.logical_bytes()]);
-    if (!block.Unpack(to.get())) state.SkipWithError("a block could not be unpacked");
-    benchmark::DoNotOptimize(to.get());
-  }
-  state.SetItemsProcessed(static_cast<int64_t>(hits));
-}
-BENCHMARK(BM_HitUnpacked)
-    ->ArgNames({"bytes", "zstd"})
-    ->ArgsProduct({{4096, 16384}, {0, 1}})
-    ->Setup(FillPacked)
-    ->Teardown(DropShared)
-    ->Threads(1)
-    ->Threads(2)
-    ->UseRealTime();
 
 void BM_Miss(benchmark::State& state) {
   std::mt19937_64 random(7);

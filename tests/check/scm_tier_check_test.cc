@@ -310,7 +310,7 @@ TEST(CheckedTier, ASwitchedOffTierQueuesNothingAgain) {
     TinyTier tier = NearlyRequeued();
     trial.Threads({{"switch", [&] { Require(tier->SetCapacity(0).ok(), "it switches off"); }},
                    {"writer", [&] { tier.Put(200, 1, kWhole, Generation::kProven); }}});
-    Require(tier->usage_bytes() == 0, "every segment was given up");
+    Require(tier->figures().usage_bytes() == 0, "every segment was given up");
     tier.ExpectSound();
   });
 }
@@ -378,7 +378,7 @@ TEST(CheckedTier, APinnedSegmentIsGivenUpWithItsLastPin) {
     TinyTier tier = NearlyFull(/*hot=*/false);
     trial.Threads({{"switch", [&] { Require(tier->SetCapacity(0).ok(), "it switches off"); }},
                    {"reader", [&] { Require(tier.Find(kKey).value_or(1) == 1, "what is pinned stays as it was"); }}});
-    Require(tier->usage_bytes() == 0, "every segment was given up");
+    Require(tier->figures().usage_bytes() == 0, "every segment was given up");
     tier.ExpectSound();
   });
 }
@@ -388,7 +388,7 @@ TEST(CheckedTier, ASwitchedOffTierHoldsNothingThoughAPutRan) {
     TinyTier tier = NearlyFull(/*hot=*/false);
     trial.Threads({{"switch", [&] { Require(tier->SetCapacity(0).ok(), "it switches off"); }},
                    {"writer", [&] { PutFillers(tier, 1); }}});
-    Require(tier->usage_bytes() == 0, "every segment was given up");
+    Require(tier->figures().usage_bytes() == 0, "every segment was given up");
     tier.ExpectSound();
   });
 }
@@ -400,7 +400,7 @@ TEST(CheckedTier, AShrunkTierStaysWithinItsCapacity) {
     trial.Threads(
         {{"resizer", [&] { Require(tier->SetCapacity(kSegmentsMin * kTinySegmentBytes).ok(), "it shrinks"); }},
          {"writer", [&] { PutFillers(tier, 2); }}});
-    Require(tier->usage_bytes() <= tier->capacity_bytes(), "no more is used than allowed");
+    Require(tier->figures().usage_bytes() <= tier->figures().capacity_bytes(), "no more is used than allowed");
     tier.ExpectSound();
   });
 }

@@ -100,7 +100,7 @@ std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried
   std::string uri(random() % 2 == 0 ? kHybridScheme : kScmSecondaryScheme);
   for (const OptionRow& row : table) {
     if (uri.starts_with(kScmSecondaryScheme) && row.taken_by != TakenBy::kEveryUri && random() % 50 != 0) continue;
-    std::string value = row.print(options);
+    std::string value = row.kind.print(options);
     const bool retired = row.key == "medium" || row.key == "scm_path";  // which print nothing
     if (retired ? random() % 20 != 0 : value.empty() || random() % 20 == 0) continue;
     if (retired || random() % 100 == 0) value = kWords[random() % std::size(kWords)];

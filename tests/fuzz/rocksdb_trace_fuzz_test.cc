@@ -8,9 +8,9 @@
 
 #include "../unit/workloads/compress.h"
 #include "../unit/workloads/rocksdb_records.h"
-#include "../unit/workloads/temporary_folder.h"
 #include "rocksdb/write_batch.h"
 #include "tests/support/seed.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/rocksdb/query_trace_reader.h"
 

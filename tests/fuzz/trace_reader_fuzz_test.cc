@@ -11,8 +11,8 @@
 
 #include "../support/requests.h"
 #include "../unit/workloads/compress.h"
-#include "../unit/workloads/temporary_folder.h"
 #include "tests/support/seed.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/readers/open_trace.h"
 
 namespace mezz {

@@ -56,7 +56,7 @@ class FaultyRun {
     }
     if (setup_.loses_one_in != 0 && random_() % setup_.loses_one_in == 0)
       FaultyMedium::Active().LosePage(test::kPageBytes + random_() % (kSegments * kSegmentBytesMin - test::kPageBytes));
-    const bool was_closed = tier_.is_closed();
+    const bool was_closed = tier_.figures().is_closed();
     const uint64_t key = 1 + random_() % kKeys;
     switch (random_() % 16) {
       case 0:
@@ -85,7 +85,7 @@ class FaultyRun {
         Find(key, was_closed);
     }
     if (was_closed) {
-      ASSERT_TRUE(tier_.is_closed()) << "for good";
+      ASSERT_TRUE(tier_.figures().is_closed()) << "for good";
     }
   }
   void Put(uint64_t key, bool was_closed) {
@@ -152,22 +152,22 @@ TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
     FaultyRun(*tier, setup, test::Seed() + 100 * round).Steps();
     ExpectSoundButForDamage(*tier);
     const CounterSnapshot counters = tier->counters().Snapshot();
-    closed += tier->is_closed() ? 1 : 0;
-    EXPECT_EQ(told, (tier->is_closed() ? 1 : 0) + (bad.empty() ? 0 : 1));
-    EXPECT_LE(tier->faults(),
-              counters[Event::kScmChecksumMismatch] + counters[Event::kScmDamagedHeader] + tier->bus_errors());
-    EXPECT_LE(tier->bus_errors(), tier->faults());
-    if (setup.faults_max != 0 && tier->faults() >= setup.faults_max) {
-      EXPECT_TRUE(tier->is_closed());
+    closed += tier->figures().is_closed() ? 1 : 0;
+    EXPECT_EQ(told, (tier->figures().is_closed() ? 1 : 0) + (bad.empty() ? 0 : 1));
+    EXPECT_LE(tier->figures().faults(), counters[Event::kScmChecksumMismatch] + counters[Event::kScmDamagedHeader] +
+                                            tier->figures().bus_errors());
+    EXPECT_LE(tier->figures().bus_errors(), tier->figures().faults());
+    if (setup.faults_max != 0 && tier->figures().faults() >= setup.faults_max) {
+      EXPECT_TRUE(tier->figures().is_closed());
     }
     if (setup.faults_max == 0) {
-      EXPECT_FALSE(tier->is_closed());
+      EXPECT_FALSE(tier->figures().is_closed());
     }
-    faults += tier->faults();
-    quarantined += tier->quarantined_bytes() / kSegmentBytesMin;
+    faults += tier->figures().faults();
+    quarantined += tier->figures().quarantined_bytes() / kSegmentBytesMin;
     failed += FaultyMedium::Active().failed_stores();
     slow += FaultyMedium::Active().slow_stores();
-    lost += tier->bus_errors();
+    lost += tier->figures().bus_errors();
   }
   const bool fails = setup.rates.dropped + setup.rates.torn + setup.rates.flipped != 0;
   EXPECT_EQ(failed > 0, fails);
@@ -238,8 +238,8 @@ class FaultyLives : public testing::TestWithParam<FaultCase> {
     }
     tier_->WaitUntilRecovered();
     for (uint64_t key = 0; key < kKeys && !HasFatalFailure(); ++key) Find(key);
-    closed_ += tier_->is_closed() ? 1 : 0;
-    faults_ += tier_->faults();
+    closed_ += tier_->figures().is_closed() ? 1 : 0;
+    faults_ += tier_->figures().faults();
     if (random_() % 2 == 0)
       test::Kill(std::span<const test::ScratchFile>(files_).first(setup.two_media ? 2 : 1), &tier_);
     tier_.reset();

@@ -40,7 +40,7 @@ class ModelRun {
     weights_[0] += 5;  // puts
     weights_[1] += 5;  // look-ups
     keys_ = 1 + random_() % 5000;
-    size_max_ = 1 + (random_() % 4 == 0 ? tier.max_block_bytes() + 100 : random_() % 20'000);
+    size_max_ = 1 + (random_() % 4 == 0 ? tier.figures().max_block_bytes() + 100 : random_() % 20'000);
     shared_ = random_() % 2 == 0;
   }
 
@@ -92,7 +92,7 @@ class ModelRun {
         return;
       case 7:
         if (random_() % 50 != 0) return;
-        if (const auto members = tier_.MembersNow(); !members.empty() && random_() % 2 == 0) {
+        if (const auto members = tier_.figures().MembersNow(); !members.empty() && random_() % 2 == 0) {
           // What leaves too little is refused, and changes nothing.
           (void)tier_.SetMemberCapacity(random_() % members.size(), random_() % (tier_.options().capacity_bytes / 2));
         } else {
@@ -106,7 +106,7 @@ class ModelRun {
         return;
       case 9:
         if (random_() % 500 != 0) return;
-        tier_.ForEach(
+        tier_.figures().ForEach(
             [&](const BlockKey& found, size_t, BlockRole) { ASSERT_TRUE(model_.contains(found.words[1])) << Where(); });
         return;
       case 10:
@@ -129,16 +129,16 @@ class ModelRun {
                              .priority = static_cast<SharePriority>(random_() % 3)};
     ShareId& id = shares_[at];
     if (id == kNoShare) {
-      (void)tier_.AddShare(kNames[at], limits, &id);
+      (void)tier_.shares().Add(kNames[at], limits, &id);
     } else if (random_() % 2 == 0) {
-      (void)tier_.ChangeShare(id, limits);
+      (void)tier_.shares().Change(id, limits);
     } else {
-      tier_.RemoveShare(id);
+      tier_.shares().Remove(id);
       id = kNoShare;
     }
     // What those that went left is the rest's.
-    uint64_t bytes = tier_.UseOf(kNoShare).bytes;
-    for (const ShareId share : shares_) bytes += share != kNoShare ? tier_.UseOf(share).bytes : 0;
+    uint64_t bytes = tier_.shares().UseOf(kNoShare).bytes;
+    for (const ShareId share : shares_) bytes += share != kNoShare ? tier_.shares().UseOf(share).bytes : 0;
     ASSERT_LE(bytes, tier_.options().capacity_bytes) << Where();
   }
 
@@ -244,7 +244,7 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
     if (HasFatalFailure()) return;
     const CounterSnapshot counters = tier->counters().Snapshot();
     EXPECT_EQ(counters[Event::kScmNoDictionary] + counters[Event::kScmUnpackFailed], 0u);
-    staged += tier->staged_puts();  // none in a round whose blocks are all too small to pack
+    staged += tier->figures().staged_puts();  // none in a round whose blocks are all too small to pack
     with_dictionary += counters[Event::kPackedWithDictionary];
   }
   EXPECT_EQ(staged > 0, setup.stage_bytes != 0);

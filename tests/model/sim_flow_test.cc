@@ -53,25 +53,33 @@ LoadedTrace LoopTrace() {
   return TraceOf(accesses);
 }
 
-// The bytes of a block: random ones for a share of it, by its number, from none to more than is worth packing; and
-// zeros.
-SpanSource BytesOf(const LoadedTrace& trace, BlockId block, std::vector<std::byte>* bytes) {
-  bytes->assign(trace.bytes(block), std::byte{0});
-  uint64_t word = MixWord(trace.key(block));
-  const size_t end = trace.bytes(block) * (word % 10) / 9 / sizeof(word) * sizeof(word);
-  for (size_t at = 0; at < end; at += sizeof(word), word = MixWord(word))
-    std::memcpy(bytes->data() + at, &word, sizeof(word));
-  return SpanSource{*bytes};
-}
+// The bytes of a trace's blocks: random ones for a share of a block, by its number, from none to more than is worth
+// packing; and zeros.
+class Contents {
+ public:
+  explicit Contents(const LoadedTrace& trace) : bytes_(trace.unique()) {
+    for (BlockId block = 0; block < trace.unique(); ++block) {
+      bytes_[block].resize(trace.bytes(block));
+      uint64_t word = MixWord(trace.key(block));
+      const size_t end = trace.bytes(block) * (word % 10) / 9 / sizeof(word) * sizeof(word);
+      for (size_t at = 0; at < end; at += sizeof(word), word = MixWord(word))
+        std::memcpy(bytes_[block].data() + at, &word, sizeof(word));
+    }
+  }
+  SpanSource Of(BlockId block) const { return SpanSource{bytes_[block]}; }
+
+ private:
+  std::vector<std::vector<std::byte>> bytes_;
+};
 
 // What the codec makes of each block; of one that saves too little, all of it.
 std::vector<uint32_t> CodecBytesOf(const LoadedTrace& trace, Codec codec) {
   std::vector<uint32_t> codec_bytes;
-  std::vector<std::byte> bytes;
+  const Contents contents(trace);
   for (BlockId block = 0; block < trace.unique(); ++block) {
     Counters counters;
     Packer packer(codec, &counters);  // a fresh one skips nothing
-    const PackedBlock packed = packer.Pack(BlockRole::kData, trace.bytes(block), BytesOf(trace, block, &bytes));
+    const PackedBlock packed = packer.Pack(BlockRole::kData, trace.bytes(block), contents.Of(block));
     const bool packs = packed.outcome() == PackedBlock::Outcome::kPacked;
     codec_bytes.push_back(packs ? static_cast<uint32_t>(packed.bytes().size() - sizeof(layout::PackedPrefix))
                                 : trace.bytes(block));
@@ -161,14 +169,13 @@ class LiveRun {
     });
   }
 
-  // Until the next is asked for.
-  SpanSource Source(BlockId block) { return BytesOf(trace_, block, &bytes_); }
+  SpanSource Source(BlockId block) const { return contents_.Of(block); }
 
   const LoadedTrace& trace_;
   const Charges charges_;
   LruModel dram_;
   std::unique_ptr<HybridCore> core_;
-  std::vector<std::byte> bytes_;
+  const Contents contents_{trace_};
   uint64_t slow_hits_ = 0;
 };
 
@@ -194,6 +201,7 @@ Seen RunLive(const LoadedTrace& trace, const Tiers& tiers) {
   options.scm.expected_block_bytes = kBlockBytes;
   options.scm.prepare = Prepare::kBeforeOpen;  // the models know no medium that grows
   options.scm.pack = tiers.pack;
+  options.scm.dictionaries.sample_every = 0;  // the models know no dictionaries
   options.policy = tiers.policy;
   options.serve = ServeMode::kInPlace;
   return LiveRun(trace, options, SizesOf(trace)).Run();

@@ -83,7 +83,7 @@ class SideBySide {
   }
 
   std::string AtTheEnd() const {
-    std::string text = Same("resident blocks", live_->resident_blocks(), model_->resident_blocks());
+    std::string text = Same("resident blocks", live_->figures().resident_blocks(), model_->resident_blocks());
     for (BlockId block = 0; block < kBlocks && text.empty(); ++block)
       text = Same("residence", live_->Contains(BlockKeyOf(block)), model_->Contains(block));
     const CounterSnapshot counters = live_->counters().Snapshot();
@@ -157,7 +157,7 @@ std::string FirstDifference(uint64_t seed, bool equal_sizes, bool ordered, bool 
 
 class SimScm : public ::testing::TestWithParam<int> {};
 
-// The live tier notes promotions and evictions by a tag of 25 bits (ScmTier::Impl::SetDram), so once in a hundred runs
+// The live tier notes promotions and evictions by a tag of 25 bits (ScmTier::NotePromoted), so once in a hundred runs
 // a stranger is noted. Its hash has another seed in each tier: what is no such chance comes again.
 TEST_P(SimScm, HoldsTheBlocksThatTheLiveTierHolds) {
   const uint64_t seed = test::Seed();

@@ -61,8 +61,7 @@ struct Opened {
     const CrashMedium::Scope scope(medium);
     WalStore::Settings settings;
     if (paged) settings.write_back = CrashMedium::WriteBack;
-    const Status status = WalStore::Open(std::move(made), existing, geometry, settings, &store);
-    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(WalStore::Open(std::move(made), existing, geometry, settings, &store).message(), "");
   }
   CrashMedium* medium = nullptr;
   std::shared_ptr<WalStore> store;

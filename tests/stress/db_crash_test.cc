@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <new>
 #include <string>
 #include <thread>
@@ -300,15 +299,11 @@ struct Ratios {
 
 class DbCrashTest : public ::testing::Test {
  protected:
-  DbCrashTest() : folder_("/dev/shm/mezz_db_crash_" + std::to_string(getpid())) {
+  DbCrashTest() {
     void* const shared = mmap(nullptr, sizeof(Seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     seen_ = new (shared) Seen();
-    std::filesystem::create_directories(folder_);
   }
-  ~DbCrashTest() override {
-    munmap(static_cast<void*>(seen_), sizeof(Seen));
-    std::filesystem::remove_all(folder_);
-  }
+  ~DbCrashTest() override { munmap(static_cast<void*>(seen_), sizeof(Seen)); }
 
   static double Ratio(const std::atomic<uint64_t>& hits, const std::atomic<uint64_t>& lookups) {
     const auto all = static_cast<double>(lookups.load(std::memory_order_relaxed));
@@ -326,7 +321,7 @@ class DbCrashTest : public ::testing::Test {
     const auto run_and_end = [&](End end, uint64_t ticks) {
       const uint64_t seed_of_child = random.Next();
       return RunAndEnd(end, &seen_->stop, ticks, [&](int tick_pipe) {
-        Child(folder_, medium_, databases, *seen_, seed_of_child, tick_pipe).Run();
+        Child(folder_.path(), medium_, databases, *seen_, seed_of_child, tick_pipe).Run();
       });
     };
     const uint64_t kills = test::KillsOr(8);
@@ -355,7 +350,7 @@ class DbCrashTest : public ::testing::Test {
     EXPECT_GE(closed.after, (many ? of_many.closed : 0.70) * closed.before);
   }
 
-  const std::string folder_;
+  const TemporaryFolder folder_{"/dev/shm"};
   const ScratchFile medium_;
   Seen* seen_;
 };

@@ -24,7 +24,7 @@ void Work(ScmTier& tier, uint64_t thread, uint64_t steps, std::atomic<uint64_t>*
   std::vector<uint64_t> versions(kKeysEach);
   for (uint64_t step = 1; step <= steps; ++step) {
     const uint64_t mine = random() % kKeysEach, key = 1 + thread * kKeysEach + mine;
-    const bool was_closed = tier.is_closed();
+    const bool was_closed = tier.figures().is_closed();
     if (random() % 2 == 0) {
       const auto payload = Payload(key, step, 2000 + key % 3000);
       const PutResult result = tier.Put(Key(key), BlockRole::kData, payload);
@@ -69,15 +69,15 @@ TEST(FaultsStress, SegmentsGoAndTheTierClosesUnderItsThreads) {
       std::this_thread::yield();
     }
     for (std::thread& thread : threads) thread.join();
-    bus_errors += tier->bus_errors();
+    bus_errors += tier->figures().bus_errors();
     slow += test::FaultyMedium::Active().slow_stores();
-    quarantined += tier->quarantined_bytes();
-    const bool is_closed = tier->is_closed();
+    quarantined += tier->figures().quarantined_bytes();
+    const bool is_closed = tier->figures().is_closed();
     EXPECT_EQ(told.load(std::memory_order_relaxed), is_closed ? 1 : 0);
     EXPECT_EQ(tier->Audit().live_pins, 0u);  // which may find more
     if (!is_closed) continue;
     ++closed;
-    EXPECT_EQ(tier->resident_blocks(), 0u) << "something was put since it closed";
+    EXPECT_EQ(tier->figures().resident_blocks(), 0u) << "something was put since it closed";
     test::ExpectSound(*tier);
   }
   EXPECT_GT(quarantined, 0u);

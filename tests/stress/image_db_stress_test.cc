@@ -5,18 +5,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "rocksdb/table.h"
 #include "tests/support/flash_clock.h"
-#include "tests/support/hybrid_fixture.h"
-#include "tests/support/open_db.h"
+#include "tests/support/hybrid_db.h"
 #include "tests/support/random.h"
 #include "tests/support/seed.h"
 
@@ -58,44 +54,24 @@ std::string ValueOf(uint32_t id) {
 
 using Config = std::tuple<Compression, DramCacheKind, PackMode>;
 
-class ImageDbStress : public ::testing::TestWithParam<Config> {
+class ImageDbStress : public HybridDbTest, public ::testing::WithParamInterface<Config> {
  protected:
-  ImageDbStress() : seed_(Seed()) {
+  void SetUp() override {
     const auto [compression, dram, pack] = GetParam();
-    HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
+    HybridCacheOptions options = OptionsOf(kDramBytes, kScmBytes);
     options.dram_cache = dram;
     options.scm.pack = pack;
     options.scm.faults_max = 0;  // what is damaged here is no reason to stop
     options.now_ns = ChangingFlashClock();
-    const Status made = NewHybridCache(options, &cache_);
-    EXPECT_TRUE(made.ok()) << made.message();
-    stats_ = GetHybridStats(cache_.get());
-    folder_ = std::filesystem::path(::testing::TempDir()) / ("mezz_image_db_" + std::to_string(getpid()));
-    std::filesystem::remove_all(folder_);
-    Open(compression);
-  }
-  ~ImageDbStress() override {
-    Close();
-    std::filesystem::remove_all(folder_);
-  }
-
-  void Open(const Compression& compression) {
-    rocksdb::BlockBasedTableOptions table;
-    table.block_cache = cache_;
-    table.cache_index_and_filter_blocks = true;
-    rocksdb::DBOptions options;
-    options.create_if_missing = true;
-    rocksdb::ColumnFamilyOptions family;
-    family.compression = compression.type;
-    family.compression_opts.max_dict_bytes = compression.dictionary_bytes;
-    family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    const rocksdb::Status opened = OpenDb(options, folder_.string(), {{"default", family}}, &handles_, &db_);
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
+    Make(options);
+    options_.compression = compression.type;
+    options_.compression_opts.max_dict_bytes = compression.dictionary_bytes;
+    options_.table_factory = WholeTablesOf(cache_);
+    Open();
     for (uint32_t id = 0; id < kKeys; ++id) ASSERT_TRUE(db_->Put({}, KeyName(id), ValueOf(id)).ok());
     ASSERT_TRUE(db_->Flush({}).ok());
     ASSERT_TRUE(db_->CompactRange({}, nullptr, nullptr).ok());
   }
-  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
 
   // Half of the reads go to a fifth of the keys. Some are MultiGets, some scans.
   void Read(uint64_t seed, int reads) {
@@ -143,12 +119,11 @@ class ImageDbStress : public ::testing::TestWithParam<Config> {
   // Flips a bit of each record of an image.
   uint64_t DamageImages() {
     Random random(seed_);
-    auto& scm = const_cast<ScmTier&>(stats_->scm());
     std::vector<BlockKey> keys;
-    scm.ForEach([&](const BlockKey& key, size_t, BlockRole) { keys.push_back(key); });
+    scm().figures().ForEach([&](const BlockKey& key, size_t, BlockRole) { keys.push_back(key); });
     uint64_t damaged = 0;
     for (const BlockKey& key : keys) {
-      const PinnedBlock block = scm.Find(key);
+      const PinnedBlock block = scm().Find(key);
       if (!block || !block.image()) continue;
       const size_t bit = random.Below(8 * block.stored().size());
       const_cast<std::byte&>(block.stored()[bit / 8]) ^= std::byte{1} << bit % 8;
@@ -156,15 +131,8 @@ class ImageDbStress : public ::testing::TestWithParam<Config> {
     }
     return damaged;
   }
-  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
 
-  const uint64_t seed_;
-  ScratchFile file_;
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
-  std::filesystem::path folder_;
-  std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  const uint64_t seed_ = Seed();
 };
 
 TEST_P(ImageDbStress, EveryValueIsRightAndDamageIsAMiss) {

@@ -65,8 +65,7 @@ TEST(PolicySwitchStress, EveryPolicyTakesOverWithoutANoise) {
   options.dram_bytes = 1 << 20;
   options.scm = test::AnonymousOptions(16 * kSegmentBytesMin);
   std::unique_ptr<HybridCore> core;
-  const Status opened = HybridCore::Open(options, &core);
-  ASSERT_TRUE(opened.ok()) << opened.message();
+  ASSERT_EQ(HybridCore::Open(options, &core).message(), "");
 
   std::vector<User> users;
   for (int i = 0; i < kThreads; ++i) users.emplace_back(core.get(), seed + i);

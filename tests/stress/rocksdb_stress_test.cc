@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -101,31 +100,26 @@ struct Span {
 };
 
 // One database and what it should hold.
-class Store {
+class Store : private ScratchDb {
  public:
-  Store(const std::filesystem::path& dir, unsigned number, std::shared_ptr<rocksdb::Cache> cache)
-      : path_((dir / std::to_string(number)).string()), number_(number), cache_(std::move(cache)) {
+  Store(unsigned number, std::shared_ptr<rocksdb::Cache> cache) : number_(number), cache_(std::move(cache)) {
     for (auto& family : states_) family = std::make_unique<KeyState[]>(kKeys);
+    options_.create_missing_column_families = true;
+    options_.max_background_jobs = 2;
   }
-  ~Store() { Close(); }
 
   void Open() {
-    rocksdb::DBOptions options;
-    options.create_if_missing = true;
-    options.create_missing_column_families = true;
-    options.max_background_jobs = 2;
-    options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(1 << 20, cache_);
+    options_.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(1 << 20, cache_);
     if (number_ == 0) {  // the other tells by uncache_aggressiveness alone
       std::shared_ptr<rocksdb::EventListener> listener;
       ASSERT_TRUE(NewDeadFileListener(cache_, &listener).ok());
-      options.listeners.push_back(std::move(listener));
+      options_.listeners = {std::move(listener)};
     }
-    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    Families families;
     for (int f = 0; f < kFamilies; ++f) families.emplace_back(kFamilyNames[f], FamilyOptions(static_cast<Family>(f)));
-    const Status opened = OpenDb(options, path_, families, &handles_, &db_);
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
+    ScratchDb::Open(families);
   }
-  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
+  using ScratchDb::Close;
 
   rocksdb::DB* db() { return db_.get(); }
   rocksdb::ColumnFamilyHandle* handle(int family) { return handles_[family]; }
@@ -199,11 +193,8 @@ class Store {
     return options;
   }
 
-  const std::string path_;
   const unsigned number_;
   const std::shared_ptr<rocksdb::Cache> cache_;
-  std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
   std::array<std::unique_ptr<KeyState[]>, kFamilies> states_;
 };
 
@@ -341,7 +332,7 @@ struct Config {
   BlobPlacement blobs = BlobPlacement::kBoth;
 };
 
-class RocksDbStress : public ::testing::TestWithParam<Config> {
+class RocksDbStress : public HybridTest, public ::testing::WithParamInterface<Config> {
  protected:
   // While everything fits, nothing is packed.
   RocksDbStress() : scm_bytes_(GetParam().pack == PackMode::kOff ? kScmBytes : kScmBytes / 4), seed_(Seed()) {
@@ -352,19 +343,14 @@ class RocksDbStress : public ::testing::TestWithParam<Config> {
     options.scm.pack = GetParam().pack;
     options.blobs = GetParam().blobs;
     options.now_ns = ChangingFlashClock();
-    const mezz::Status made = NewHybridCache(options, &cache_);
-    EXPECT_TRUE(made.ok()) << made.message();
-    stats_ = GetHybridStats(cache_.get());
-    dir_ = std::filesystem::path(::testing::TempDir()) / ("mezz_rocksdb_stress_" + std::to_string(getpid()));
-    std::filesystem::remove_all(dir_);
-    std::filesystem::create_directories(dir_);
-    for (unsigned n = 0; n < 2; ++n) stores_.push_back(std::make_unique<Store>(dir_, n, cache_));
+    Make(options);
+    for (unsigned n = 0; n < 2; ++n) stores_.push_back(std::make_unique<Store>(n, cache_));
   }
   void TearDown() override {
     stores_.clear();
     ExpectSound(cache_.get());
     EXPECT_EQ(cache_->GetPinnedUsage(), EmptyPinnedUsage());
-    std::filesystem::remove_all(dir_);
+    HybridTest::TearDown();
   }
 
   // HyperClockCache counts its table as pinned.
@@ -486,10 +472,6 @@ class RocksDbStress : public ::testing::TestWithParam<Config> {
 
   const uint64_t scm_bytes_;
   const uint64_t seed_;
-  ScratchFile file_;
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
-  std::filesystem::path dir_;
   std::vector<std::unique_ptr<Store>> stores_;
 };
 

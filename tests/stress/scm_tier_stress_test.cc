@@ -72,7 +72,8 @@ class Worker {
         (void)tier_.SetCapacity(tier_.options().capacity_bytes);
         break;
       case 3:
-        tier_.ForEach([&](const BlockKey& key, size_t bytes, BlockRole) { wrong_ += bytes != BytesOf(key.words[1]); });
+        tier_.figures().ForEach(
+            [&](const BlockKey& key, size_t bytes, BlockRole) { wrong_ += bytes != BytesOf(key.words[1]); });
         break;
       case 4:
       case 5:
@@ -109,7 +110,7 @@ void Race(const ScmOptions& options, int steps, bool grows = false) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong.load(std::memory_order_relaxed), 0u) << "MEZZ_SEED=" << test::Seed();
-  EXPECT_EQ(tier->dram().index > ScmTier::DramNeeded(tier->options()).index, grows);
+  EXPECT_EQ(tier->figures().dram().index > ScmTier::DramNeeded(tier->options()).index, grows);
   test::ExpectSound(*tier);
 }
 

@@ -1,52 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "integration/dead_file_listener.h"
-#include "integration/hybrid_cache.h"
 #include "rocksdb/env.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/table.h"
-#include "tests/support/hybrid_fixture.h"
-#include "tests/support/open_db.h"
+#include "tests/support/hybrid_db.h"
 #include "tests/support/random.h"
 
 namespace mezz::test {
 
 // A database over a hybrid cache that knows half of it, and is compacted by hand. All of it fits either tier.
-class CompactedDb : public ::testing::Test {
+class CompactedDb : public HybridDbTest {
  protected:
   static constexpr int kKeys = 6000;
   static constexpr uint64_t kDramBytes = 16 << 20, kScmBytes = 32 << 20;
   static constexpr uint64_t kBlocks = kKeys / 9;  // of 4 KiB
 
-  // `name` is the test's own; the database's files are of `files`.
-  CompactedDb(const std::string& name, const std::shared_ptr<rocksdb::FileSystem>& files)
-      : folder_(std::filesystem::temp_directory_path() / (name + std::to_string(getpid()))),
-        env_(rocksdb::NewCompositeEnv(files)) {
-    cache_options_ = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
+  // The database's files are of `files`.
+  explicit CompactedDb(const std::shared_ptr<rocksdb::FileSystem>& files) : env_(rocksdb::NewCompositeEnv(files)) {
+    cache_options_ = OptionsOf(kDramBytes, kScmBytes);
     cache_options_.policy = "adaptive";
-    options_.create_if_missing = true;
     options_.create_missing_column_families = true;
-    options_.compression = rocksdb::kNoCompression;
     options_.disable_auto_compactions = true;
     options_.target_file_size_base = 512 << 10;
     options_.env = env_.get();
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override {
-    if (db_ != nullptr) Close();
-    std::filesystem::remove_all(folder_);
-    if (cache_ != nullptr) ExpectSound(cache_.get());
   }
 
   static std::string KeyName(int i) { return "key" + std::to_string(1'000'000 + i); }
@@ -57,10 +41,7 @@ class CompactedDb : public ::testing::Test {
   }
 
   void Open(bool listens = true) {
-    if (cache_ == nullptr) {
-      ASSERT_EQ(NewHybridCache(cache_options_, &cache_).message(), "");
-      stats_ = GetHybridStats(cache_.get());
-    }
+    if (cache_ == nullptr) Make(cache_options_);
     table_.block_cache = cache_;
     options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_));
     options_.listeners.clear();
@@ -71,9 +52,8 @@ class CompactedDb : public ::testing::Test {
     }
     Families families;
     for (const std::string& name : families_) families.emplace_back(name, options_);
-    ASSERT_EQ(OpenDb(options_, folder_.string(), families, &handles_, &db_).ToString(), "OK");
+    ScratchDb::Open(families);
   }
-  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
 
   // Every `step`-th key from `first`, into a table of its own.
   void Write(int version, int first = 0, int step = 1, int family = 0) {
@@ -93,9 +73,12 @@ class CompactedDb : public ::testing::Test {
     cache_->EraseUnRefEntries();
     Read(0, kKeys / 2, version, family);
   }
-  void OpenHalfKnown() {
+  void OpenWritten() {
     Open();
     Write(1);
+  }
+  void OpenHalfKnown() {
+    OpenWritten();
     KnowFirstHalf(1);
   }
   rocksdb::Status TryCompact(int family = 0, std::atomic<bool>* canceled = nullptr, uint32_t threads = 0) {
@@ -109,7 +92,6 @@ class CompactedDb : public ::testing::Test {
     ASSERT_EQ(TryCompact(family, /*canceled=*/nullptr, threads).ToString(), "OK");
   }
 
-  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
   // Of tables; 0 where nobody counts.
   virtual uint64_t FlashReads() const { return 0; }
   // But for a block at each file's ends. The second half has to be read.
@@ -122,17 +104,10 @@ class CompactedDb : public ::testing::Test {
     EXPECT_GT(Count(Event::kMiss), missed + kBlocks / 3);
   }
 
-  const ScratchFile file_;
-  const std::filesystem::path folder_;
   const std::unique_ptr<rocksdb::Env> env_;
   HybridCacheOptions cache_options_;
   rocksdb::BlockBasedTableOptions table_;
-  rocksdb::Options options_;
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
   std::vector<std::string> families_{"default"};
-  std::unique_ptr<rocksdb::DB> db_;
-  Handles handles_;
 };
 
 }  // namespace mezz::test

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "integration/hybrid_cache.h"
 #include "tests/support/chosen_medium.h"
@@ -46,8 +48,7 @@ inline HybridCacheOptions SmallOptions(TestMedium medium, const ScratchFile& fil
 }
 
 // What must hold of a cache that nobody uses: no pin is left, and index, segments and counters agree.
-inline void ExpectSound(rocksdb::Cache* cache) {
-  HybridStats* stats = GetHybridStats(cache);
+inline void ExpectSound(HybridStats* stats) {
   ASSERT_NE(stats, nullptr);
   const ScmAudit audit = stats->scm().Audit();
   for (const std::string& violation : audit.violations) ADD_FAILURE() << violation;
@@ -55,6 +56,43 @@ inline void ExpectSound(rocksdb::Cache* cache) {
   EXPECT_LE(audit.resident_payload_bytes, stats->scm().options().capacity_bytes);
   EXPECT_LE(audit.medium_bytes, stats->scm().options().capacity_bytes);
 }
+inline void ExpectSound(rocksdb::Cache* cache) { ExpectSound(GetHybridStats(cache)); }
+
+// A test over one hybrid cache, which must be sound when nobody uses it any more.
+class HybridTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    if (cache_ != nullptr) ExpectSound(cache_.get());
+    cache_.reset();  // while what its options refer to is still there
+  }
+
+  HybridCacheOptions OptionsOf(uint64_t dram_bytes, uint64_t scm_bytes) const {
+    return SmallOptions(MediumKind::kAnonymous, file_, dram_bytes, scm_bytes);
+  }
+  // In the place of the cache that there may be.
+  void Make(const HybridCacheOptions& options) {
+    cache_.reset();
+    ASSERT_EQ(NewHybridCache(options, &cache_).message(), "");
+    stats_ = GetHybridStats(cache_.get());
+  }
+  void Wrap(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options) {
+    cache_.reset();
+    ASSERT_EQ(WrapCache(std::move(dram), options, &cache_).message(), "");
+    stats_ = GetHybridStats(cache_.get());
+  }
+  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
+  ScmTier& scm() { return const_cast<ScmTier&>(stats_->scm()); }
+  // Puts junk until reclaim has begun and `event` is counted: from then on records are packed.
+  void FillScm(Event event) {
+    const std::vector<std::byte> junk(4000);
+    for (uint64_t n = 1; Count(event) == 0; ++n)
+      ASSERT_EQ(scm().Put(BlockKey{{n, 0}}, BlockRole::kOther, junk), PutResult::kStored);
+  }
+
+  const ScratchFile file_;
+  std::shared_ptr<rocksdb::Cache> cache_;
+  HybridStats* stats_ = nullptr;
+};
 
 // Each look-up ended in exactly one way.
 inline void ExpectLookupsAddUp(const CounterSnapshot& counters, uint64_t lookups) {

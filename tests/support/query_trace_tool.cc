@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <string>
 #include <string_view>
 
 #include "workloads/generators/generators.h"
@@ -20,13 +21,12 @@ Status Write(const std::string& generator, uint64_t keys, uint64_t ops, const st
 }
 
 Status Count(const std::string& path) {
-  constexpr const char* kNames[] = {"get", "multiget", "put", "delete", "merge", "seek"};
   std::unique_ptr<RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenTrace(path, "", &source));
   std::map<Operation, uint64_t> counts;
   for (Request request; source->Next(&request);) ++counts[request.operation];
   for (const auto& [operation, count] : counts) {
-    std::printf("%s %llu\n", kNames[static_cast<size_t>(operation)], static_cast<unsigned long long>(count));
+    std::printf("%s %llu\n", std::string(ToString(operation)).c_str(), static_cast<unsigned long long>(count));
   }
   return source->status();
 }

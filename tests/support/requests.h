@@ -2,6 +2,8 @@
 // Requests as tests compare and read them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <ostream>
 #include <string>
@@ -21,7 +23,7 @@ inline auto AllOf(const Request& r) {
 inline bool operator==(const Request& a, const Request& b) { return AllOf(a) == AllOf(b); }
 // For gtest.
 inline void PrintTo(const Request& r, std::ostream* out) {
-  *out << OperationName(r.operation) << " " << r.key << ", bytes " << r.key_bytes << "+" << r.value_bytes << ", extent "
+  *out << ToString(r.operation) << " " << r.key << ", bytes " << r.key_bytes << "+" << r.value_bytes << ", extent "
        << r.extent_bytes << ", at " << r.time_us << " us, scan " << r.scan_length << ", batch left " << r.batch_left
        << ", role " << static_cast<int>(r.role) << ", client " << r.client << ", family " << r.column_family
        << ", level " << static_cast<int>(r.level) << ", recorded " << static_cast<int>(r.recorded) << ", no insert "
@@ -39,8 +41,10 @@ inline RequestsRead ReadRequests(const std::string& path, const OpenOptions& opt
   std::unique_ptr<RequestSource> source;
   read.status = OpenTrace(path, options, &source);
   if (!read.status.ok()) return read;
-  for (Request request; source->Next(&request);) read.requests.push_back(request);
+  Request request;
+  while (source->Next(&request)) read.requests.push_back(request);
   read.status = source->status();
+  EXPECT_FALSE(source->Next(&request)) << "the end, or an error, lasts";
   read.skipped = source->skipped();
   return read;
 }

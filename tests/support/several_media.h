@@ -36,15 +36,12 @@ class SeveralMediaTest : public ::testing::Test {
   }
   Status TryOpen(bool faulty = false) {
     tier_.reset();
-    const ScmTier::WrapMedium wrap = faulty ? FaultyMedium::Wrap({}, 0) : ScmTier::WrapMedium();
+    const WrapMedium wrap = faulty ? FaultyMedium::Wrap({}, 0) : WrapMedium();
     const Status status = ScmTier::Open(options_, &tier_, /*judge=*/nullptr, wrap);
     if (status.ok()) tier_->WaitUntilRecovered();
     return status;
   }
-  void Open(bool faulty = false) {
-    const Status status = TryOpen(faulty);
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
+  void Open(bool faulty = false) { ASSERT_EQ(TryOpen(faulty).message(), ""); }
   PutResult Put(uint64_t n, uint64_t version = 0) {
     return tier_->Put(Key(1 + n), BlockRole::kData, Payload(n, version, kBlock), Generation::kYoung);
   }
@@ -90,7 +87,7 @@ class SeveralMediaTest : public ::testing::Test {
       }
     }
   }
-  uint64_t UsedOf(size_t member) const { return tier_->MembersNow()[member].usage_bytes; }
+  uint64_t UsedOf(size_t member) const { return tier_->figures().MembersNow()[member].usage_bytes; }
   const ScratchFile files_[2];
   ScmOptions options_;
   std::string trouble_;

@@ -72,8 +72,7 @@ inline ScmOptions WarmOptions(const std::string& path, uint64_t capacity_bytes) 
 
 inline std::unique_ptr<ScmTier> OpenOrDie(const ScmOptions& options, SurvivorJudge* judge = nullptr) {
   std::unique_ptr<ScmTier> tier;
-  const Status status = ScmTier::Open(options, &tier, judge);
-  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(ScmTier::Open(options, &tier, judge).message(), "");
   return tier;
 }
 
@@ -97,8 +96,8 @@ inline void ExpectSound(ScmTier& tier) {
   for (const std::string& violation : audit.violations) ADD_FAILURE() << violation;
   const uint64_t pins_of_scrub = tier.options().scrub_bytes_per_second != 0 ? 1 : 0;  // of the block that it reads now
   EXPECT_LE(audit.live_pins, pins_of_scrub) << "a pin leaked";
-  EXPECT_LE(tier.usage_bytes(), tier.options().capacity_bytes);
-  EXPECT_LE(audit.resident_payload_bytes, tier.usage_bytes());
+  EXPECT_LE(tier.figures().usage_bytes(), tier.options().capacity_bytes);
+  EXPECT_LE(audit.resident_payload_bytes, tier.figures().usage_bytes());
 }
 
 }  // namespace mezz::test

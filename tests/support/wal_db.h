@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,21 +17,6 @@
 
 namespace mezz::test {
 
-// A folder of its own, removed with the object.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(std::string_view name)
-      : path_(std::filesystem::temp_directory_path() / fmt::format("mezz_{}_{}", name, getpid())) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  std::string operator/(std::string_view name) const { return path_ / name; }
-
- private:
-  const std::filesystem::path path_;
-};
-
 // A database whose logs a file system of ours takes. Members go in the order that RocksDB wants.
 class WalDb {
  public:
@@ -46,7 +29,7 @@ class WalDb {
     options.compression = rocksdb::kNoCompression;
     Families descriptors;
     for (const std::string& family : families) descriptors.emplace_back(family, options);
-    status_ = OpenDb<rocksdb::DB>(options, path, descriptors, &handles_, &db_);
+    status_ = OpenDb(options, path, descriptors, &handles_, &db_);
   }
   ~WalDb() { CloseDb(&handles_, &db_).PermitUncheckedError(); }
 

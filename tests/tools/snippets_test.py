@@ -15,7 +15,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-LIKE = "integration/use_hybrid_cache"  # a source with all include paths: RocksDB's and ours
+LIKE = "integration/metrics_server"  # a source of its own in every build, with all include paths: RocksDB's and ours
 # What a reader has around the lines.
 BEFORE = """
 #include <memory>

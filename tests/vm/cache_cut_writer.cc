@@ -34,7 +34,7 @@
 #include <vector>
 
 #include "cache/record.h"
-#include "cache/recoverer.h"
+#include "cache/recovery_report.h"
 #include "integration/hybrid_cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
@@ -118,7 +118,7 @@ class CachedDb {
     Status made = ParseHybridUri(
         fmt::format("mezzanine://dram={};scm={}@{};segment={};policy=dram_first;"
                     "recovery={};{}",
-                    kDramBytes, kScmBytes, kSegmentBytesMin, medium, mode == "cold" ? "discard" : "warm", options),
+                    kDramBytes, kScmBytes, medium, kSegmentBytesMin, mode == "cold" ? "discard" : "warm", options),
         &cache);
     cache.dram_shard_bits = 0;
     if (made.ok()) made = NewHybridCache(cache, &cache_);

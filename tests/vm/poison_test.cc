@@ -158,14 +158,14 @@ int Run(const std::string& medium, std::string_view how, bool contained) {
   Say("poisoned\n");
   Found found = ReadAll(*tier, 1, kBlocks + 1);
   Say(fmt::format("at once: right {} missing {} wrong {} faults {} quarantined {}\n", found.right, found.missing,
-                  found.wrong, tier->faults(), tier->quarantined_bytes()));
+                  found.wrong, tier->figures().faults(), tier->figures().quarantined_bytes()));
   uint64_t wrong = found.wrong;
   const uint64_t more = 2 * kSegments * kSegmentBytesMin / kBytes;
   for (uint64_t n = kBlocks + 1; n <= kBlocks + more; ++n) tier->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes));
   found = ReadAll(*tier, 1, kBlocks + more + 1);
   wrong += found.wrong;
   Say(fmt::format("right {} missing {} wrong {} faults {} quarantined {}\n", found.right, found.missing, found.wrong,
-                  tier->faults(), tier->quarantined_bytes()));
+                  tier->figures().faults(), tier->figures().quarantined_bytes()));
   tier.reset();
   Say("closed\n");
   return wrong == 0 ? 0 : 3;

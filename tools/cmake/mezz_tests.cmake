@@ -4,8 +4,10 @@ set(mezz_one_thread generators plan_curves plan_page readers report rocksdb_trac
 set(mezz_sees_no_rocksdb admission cache checked curves generators plan_curves plan_devices plan_model plan_page program
                          readers report simulator traces watch)
 # Release builds of RocksDB lack the typeinfo that a class derived from theirs would name. All tests do without, so that
-# no two sources of a program differ in it. And Clang compiles a test in half the time if it need not optimise it.
+# no two sources of a program differ in it. And Clang compiles a test in half the time if it need not optimise it: not
+# those that compute for longer than that.
 set(mezz_test_options -fno-rtti)
+set(mezz_tests_compute model_simulator stress_rocksdb)
 if(MEZZ_QUICK_BUILD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   list(APPEND mezz_test_options -O0)
 endif()
@@ -42,9 +44,17 @@ function(mezz_test path)
   if(NOT TARGET ${program})
     add_executable(${program})
     mezz_warnings(${program})
-    target_compile_options(${program} PRIVATE ${mezz_test_options})
-    target_precompile_headers(${program} REUSE_FROM mezz_test_main)
-    mezz_join_sources(${program})
+    if(program IN_LIST mezz_tests_compute)
+      target_compile_options(${program} PRIVATE -fno-rtti ${mezz_waited_for})
+    else()
+      target_compile_options(${program} PRIVATE ${mezz_test_options})
+      if(library STREQUAL checked)  # of another Atomic, and -O
+        target_precompile_headers(${program} PRIVATE support/precompiled.h)
+      else()
+        target_precompile_headers(${program} REUSE_FROM mezz_test_main)
+      endif()
+    endif()
+    mezz_join_sources(${program} TESTS)
   endif()
   target_sources(${program} PRIVATE ${path}.cc)
   if(ARG_APART)

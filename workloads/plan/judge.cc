@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "cache/base/text.h"
 #include "workloads/plan/queueing.h"
 #include "workloads/sim/alternatives.h"
 

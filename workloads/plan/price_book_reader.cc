@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "cache/base/invalid.h"
 #include "cache/base/read_file.h"
 #include "cache/base/text.h"
 #include "workloads/plan/performance.h"
@@ -54,19 +56,13 @@ class Reader {
 
   void Fail(const YAML::Node& node, const std::string& why) { FailAt(node.Mark(), why); }
   void FailAt(const YAML::Mark& mark, const std::string& why) {
-    if (status_.ok()) status_ = Status::InvalidArgument(fmt::format("{}:{}: {}", path_, mark.line + 1, why));
+    if (status_.ok()) status_ = Invalid("{}:{}: {}", path_, mark.line + 1, why);
   }
 
   const std::string& path_;
   PriceBook& book_;
   Status status_;
 };
-
-std::string Listed(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
-  return all;
-}
 
 bool Reader::Keys(const YAML::Node& node, const std::string& what, std::initializer_list<const char*> required,
                   std::initializer_list<const char*> optional) {
@@ -80,7 +76,7 @@ bool Reader::Keys(const YAML::Node& node, const std::string& what, std::initiali
   for (const auto& entry : node) {
     const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
     if (std::find(known.begin(), known.end(), key) == known.end())
-      Fail(entry.first, fmt::format("\"{}\" is no key of {}; there are {}", key, what, Listed(known)));
+      Fail(entry.first, fmt::format("\"{}\" is no key of {}; there are {}", key, what, fmt::join(known, ", ")));
     if (!seen.insert(key).second) Fail(entry.first, fmt::format("{} has \"{}\" twice; leave one out", what, key));
   }
   for (const char* key : required) {
@@ -136,12 +132,9 @@ Date Reader::DateOf(const YAML::Node& node, const std::string& what) {
 
 const Unit* Reader::UnitOf(const YAML::Node& node, const std::string& what, const std::vector<Unit>& units) {
   const std::string text = Text(node, what + ".unit");
-  std::vector<std::string> names;
-  for (const Unit& unit : units) {
-    if (unit.name == text) return &unit;
-    names.push_back(unit.name);
-  }
-  Fail(node, fmt::format("the unit of {} is \"{}\"; it is {}", what, text, Listed(names)));
+  const auto unit = std::ranges::find(units, text, &Unit::name);
+  if (unit != units.end()) return &*unit;
+  Fail(node, fmt::format("the unit of {} is \"{}\"; it is {}", what, text, Listed(units, &Unit::name)));
   return nullptr;
 }
 
@@ -215,7 +208,7 @@ void Reader::CheckDevice(const YAML::Node& node, const Module& module) {
   if (module.kind == ModuleKind::kScm) status = ParseScmModel(module.device, &medium);
   if (module.kind == ModuleKind::kFlash) {
     status = ParseFlash(module.device, &flash);
-    if (status.ok() && flash == nullptr) status = Status::InvalidArgument("disk is no model; name one of --flash");
+    if (status.ok() && flash == nullptr) status = Invalid("disk is no model; name one of --flash");
   }
   if (!status.ok()) Fail(node, fmt::format("{}.device: {}", module.name, status.message()));
 }
@@ -320,11 +313,10 @@ Status ParsePriceBook(const std::string& path, const std::string& text, PriceBoo
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() != 1)
-      return Status::InvalidArgument(
-          fmt::format("{}: a price book is one YAML document, and here are {}", path, documents.size()));
+      return Invalid("{}: a price book is one YAML document, and here are {}", path, documents.size());
     return Reader(path, book).Read(documents[0]);
   } catch (const YAML::Exception& error) {
-    return Status::InvalidArgument(fmt::format("{}:{}: this is no YAML: {}", path, error.mark.line + 1, error.msg));
+    return Invalid("{}:{}: this is no YAML: {}", path, error.mark.line + 1, error.msg);
   }
 }
 

@@ -8,7 +8,10 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <initializer_list>
+#include <span>
+
+#include "cache/base/invalid.h"
+#include "cache/base/text.h"
 
 namespace mezz::plan {
 namespace {
@@ -17,56 +20,47 @@ struct BoundUnit {
   std::string_view name;
   double factor;
 };
-
-enum class Kind { kRate, kTime, kShare, kBandwidth, kYears, kMoney, kPower };
-
-struct MetricRow {
-  Metric metric;
-  std::string_view name;
-  Kind kind;
-};
-
-constexpr std::array kMetrics = {
-    MetricRow{Metric::kThroughput, "throughput", Kind::kRate},
-    MetricRow{Metric::kMean, "mean", Kind::kTime},
-    MetricRow{Metric::kP50, "p50", Kind::kTime},
-    MetricRow{Metric::kP95, "p95", Kind::kTime},
-    MetricRow{Metric::kP99, "p99", Kind::kTime},
-    MetricRow{Metric::kHit, "hit", Kind::kShare},
-    MetricRow{Metric::kFlashReads, "flash_reads", Kind::kRate},
-    MetricRow{Metric::kFlashBandwidth, "flash_bandwidth", Kind::kBandwidth},
-    MetricRow{Metric::kScmBandwidth, "scm_bandwidth", Kind::kBandwidth},
-    MetricRow{Metric::kScmWrites, "scm_writes", Kind::kBandwidth},
-    MetricRow{Metric::kCpu, "cpu", Kind::kShare},
-    MetricRow{Metric::kLifetime, "lifetime", Kind::kYears},
-    MetricRow{Metric::kCost, "cost", Kind::kMoney},
-    MetricRow{Metric::kWatts, "watts", Kind::kPower},
-};
+std::string_view UnitText(const BoundUnit& unit) { return unit.name.empty() ? "no unit" : unit.name; }
 
 // The first is what the figures are in.
-std::vector<BoundUnit> UnitsOf(Kind kind) {
-  switch (kind) {
-    case Kind::kRate:
-      return {{"/s", 1}, {"", 1}, {"k", 1e3}, {"k/s", 1e3}, {"M", 1e6}, {"M/s", 1e6}};
-    case Kind::kTime:
-      return {{"us", 1}, {"ns", 1e-3}, {"ms", 1e3}, {"s", 1e6}};
-    case Kind::kShare:
-      return {{"", 1}, {"%", 0.01}};
-    case Kind::kBandwidth:
-      return {{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}};
-    case Kind::kYears:
-      return {{"years", 1}, {"y", 1}};
-    case Kind::kMoney:
-      return {{"", 1}, {"k", 1e3}, {"M", 1e6}};
-    case Kind::kPower:
-      return {{"W", 1}, {"", 1}, {"kW", 1e3}};
-  }
-  return {};
-}
+constexpr BoundUnit kRate[] = {{"/s", 1}, {"", 1}, {"k", 1e3}, {"k/s", 1e3}, {"M", 1e6}, {"M/s", 1e6}};
+constexpr BoundUnit kTime[] = {{"us", 1}, {"ns", 1e-3}, {"ms", 1e3}, {"s", 1e6}};
+constexpr BoundUnit kShare[] = {{"", 1}, {"%", 0.01}};
+constexpr BoundUnit kBandwidth[] = {{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}};
+constexpr BoundUnit kYears[] = {{"years", 1}, {"y", 1}};
+constexpr BoundUnit kMoney[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}};
+constexpr BoundUnit kPower[] = {{"W", 1}, {"", 1}, {"kW", 1e3}};
 
-const MetricRow& RowOf(Metric metric) {
-  return *std::find_if(kMetrics.begin(), kMetrics.end(), [&](const MetricRow& row) { return row.metric == metric; });
-}
+struct MetricRow {
+  std::string_view name;
+  std::span<const BoundUnit> units;
+  Bracket (*of)(const Figures& figures);
+};
+
+constexpr Bracket Within(double value, double band) { return {value - band, value, value + band}; }
+// Of what is without a bracket.
+constexpr Bracket Sure(double value) { return {value, value, value}; }
+
+// In the order of Metric.
+constexpr std::array kMetrics = {
+    MetricRow{"throughput", kRate, [](const Figures& f) { return f.prediction.throughput; }},
+    MetricRow{"mean", kTime, [](const Figures& f) { return f.prediction.mean_us; }},
+    MetricRow{"p50", kTime, [](const Figures& f) { return f.prediction.p50_us; }},
+    MetricRow{"p95", kTime, [](const Figures& f) { return f.prediction.p95_us; }},
+    MetricRow{"p99", kTime, [](const Figures& f) { return f.prediction.p99_us; }},
+    MetricRow{"hit", kShare,
+              [](const Figures& f) { return Within(1 - f.prediction.shares.miss(), f.prediction.shares.miss_band); }},
+    MetricRow{"flash_reads", kRate, [](const Figures& f) { return Sure(f.prediction.flash_reads_per_s); }},
+    MetricRow{"flash_bandwidth", kBandwidth, [](const Figures& f) { return Sure(f.prediction.flash_bytes_per_s); }},
+    MetricRow{"scm_bandwidth", kBandwidth, [](const Figures& f) { return Sure(f.prediction.scm_read_bytes_per_s); }},
+    MetricRow{"scm_writes", kBandwidth, [](const Figures& f) { return Sure(f.prediction.scm_written_bytes_per_s); }},
+    MetricRow{"cpu", kShare, [](const Figures& f) { return Sure(f.prediction.cpu_share); }},
+    MetricRow{"lifetime", kYears, [](const Figures& f) { return Sure(f.lifetime_years); }},
+    MetricRow{"cost", kMoney, [](const Figures& f) { return Sure(f.cost); }},
+    MetricRow{"watts", kPower, [](const Figures& f) { return Sure(f.watts); }},
+};
+static_assert(kMetrics.size() == static_cast<size_t>(Metric::kWatts) + 1);
+constexpr const MetricRow& RowOf(Metric metric) { return kMetrics[static_cast<size_t>(metric)]; }
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
@@ -74,16 +68,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-std::string Listed(auto&& names) {
-  std::string all;
-  for (std::string_view name : names)
-    all += fmt::format("{}{}", all.empty() ? "" : ", ", name.empty() ? "no unit" : name);
-  return all;
-}
-
-Status Refused(std::string_view part, const std::string& why) {
-  return Status::InvalidArgument(fmt::format("--target: \"{}\": {}", part, why));
-}
+Status Refused(std::string_view part, const std::string& why) { return Invalid("--target: \"{}\": {}", part, why); }
 
 bool Number(std::string_view* text, double* value) {
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *value);
@@ -103,15 +88,13 @@ Status ParseBound(std::string_view part, std::string_view text, const MetricRow&
     target->of_baseline = Trim(text.substr(1)) == kBaseline;
     return target->of_baseline ? Status::Ok() : Refused(part, "only the baseline can be multiplied: 0.95*baseline");
   }
-  const std::vector<BoundUnit> units = UnitsOf(row.kind);
-  for (const BoundUnit& unit : units) {
+  for (const BoundUnit& unit : row.units) {
     if (unit.name != text) continue;
     target->bound *= unit.factor;
     return Status::Ok();
   }
-  std::vector<std::string_view> names;
-  for (const BoundUnit& unit : units) names.push_back(unit.name);
-  return Refused(part, fmt::format("{} is given in one of {}, not in \"{}\"", row.name, Listed(names), text));
+  return Refused(part,
+                 fmt::format("{} is given in one of {}, not in \"{}\"", row.name, Listed(row.units, UnitText), text));
 }
 
 Status ParseOne(std::string_view part, Target* target) {
@@ -119,15 +102,11 @@ Status ParseOne(std::string_view part, Target* target) {
   if (at == std::string_view::npos || at + 1 >= part.size() || part[at] == '=' || part[at + 1] != '=')
     return Refused(part, "a target is METRIC >= BOUND or METRIC <= BOUND");
   const std::string_view name = Trim(part.substr(0, at));
-  const auto* const row =
-      std::find_if(kMetrics.begin(), kMetrics.end(), [&](const MetricRow& one) { return one.name == name; });
-  if (row == kMetrics.end()) {
-    std::vector<std::string_view> names;
-    for (const MetricRow& one : kMetrics) names.push_back(one.name);
-    return Refused(part, fmt::format("\"{}\" is no metric; there are {}", name, Listed(names)));
-  }
+  const auto* const row = std::ranges::find(kMetrics, name, &MetricRow::name);
+  if (row == kMetrics.end())
+    return Refused(part, fmt::format("\"{}\" is no metric; there are {}", name, Listed(kMetrics, &MetricRow::name)));
   target->text = std::string(part);
-  target->metric = row->metric;
+  target->metric = static_cast<Metric>(row - kMetrics.begin());
   target->at_least = part[at] == '>';
   return ParseBound(part, Trim(part.substr(at + 2)), *row, target);
 }
@@ -143,54 +122,13 @@ Status CheckTogether(const std::vector<Target>& targets) {
   return Status::Ok();
 }
 
-const Bracket* BracketOf(const Figures& figures, Metric metric) {
-  switch (metric) {
-    case Metric::kThroughput:
-      return &figures.prediction.throughput;
-    case Metric::kMean:
-      return &figures.prediction.mean_us;
-    case Metric::kP50:
-      return &figures.prediction.p50_us;
-    case Metric::kP95:
-      return &figures.prediction.p95_us;
-    case Metric::kP99:
-      return &figures.prediction.p99_us;
-    default:
-      return nullptr;
-  }
-}
-
 }  // namespace
 
-double ValueOf(const Figures& figures, Metric metric) {
-  if (const Bracket* bracket = BracketOf(figures, metric)) return bracket->value;
-  const Prediction& prediction = figures.prediction;
-  switch (metric) {
-    case Metric::kHit:
-      return 1 - prediction.shares.miss();
-    case Metric::kFlashReads:
-      return prediction.flash_reads_per_s;
-    case Metric::kFlashBandwidth:
-      return prediction.flash_bytes_per_s;
-    case Metric::kScmBandwidth:
-      return prediction.scm_read_bytes_per_s;
-    case Metric::kScmWrites:
-      return prediction.scm_written_bytes_per_s;
-    case Metric::kCpu:
-      return prediction.cpu_share;
-    case Metric::kLifetime:
-      return figures.lifetime_years;
-    case Metric::kCost:
-      return figures.cost;
-    default:
-      return figures.watts;
-  }
-}
+double ValueOf(const Figures& figures, Metric metric) { return RowOf(metric).of(figures).value; }
 
 double WorstOf(const Figures& figures, Metric metric, bool at_least) {
-  if (const Bracket* bracket = BracketOf(figures, metric)) return at_least ? bracket->low : bracket->high;
-  if (metric == Metric::kHit) return ValueOf(figures, metric) - figures.prediction.shares.miss_band;
-  return ValueOf(figures, metric);
+  const Bracket bracket = RowOf(metric).of(figures);
+  return at_least ? bracket.low : bracket.high;
 }
 
 double Target::Bound(const Figures& baseline) const { return of_baseline ? bound * ValueOf(baseline, metric) : bound; }
@@ -211,13 +149,12 @@ Status ParseTargets(std::string_view text, std::vector<Target>* targets) {
     targets->push_back(std::move(target));
   }
   if (targets->empty())
-    return Status::InvalidArgument(
-        "--target is empty; say what the server must do, such as 'throughput>=0.95*baseline; p99<=1ms'");
+    return Invalid("--target is empty; say what the server must do, such as 'throughput>=0.95*baseline; p99<=1ms'");
   return CheckTogether(*targets);
 }
 
 std::string_view NameOf(Metric metric) { return RowOf(metric).name; }
-std::string_view UnitOf(Metric metric) { return UnitsOf(RowOf(metric).kind).front().name; }
+std::string_view UnitOf(Metric metric) { return RowOf(metric).units.front().name; }
 
 double Slack(const Target& target, double bound, double value) {
   if (std::isinf(value)) return target.at_least == (value > 0) ? 1 : -1e9;

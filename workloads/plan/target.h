@@ -28,7 +28,7 @@ enum class Metric {
   kWatts
 };
 
-// What a plan has of each metric, in the units of MetricRow.
+// What a plan has of each metric, each in its unit (UnitOf).
 struct Figures {
   Prediction prediction;
   double cost = 0;  // of one host over its life

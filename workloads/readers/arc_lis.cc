@@ -72,20 +72,28 @@ class ArcLis final : public TraceFile {
   uint64_t empty_ = 0;
 };
 
-}  // namespace
-
 bool LooksLikeArc(std::string_view head) {
   return FirstLinesAre(head, [](std::string_view line) {
     std::array<std::string_view, kFields> fields;
-    uint64_t value = 0;
-    return SplitFields(line, ' ', &fields) == kFields &&
-           std::ranges::all_of(fields, [&](std::string_view field) { return ParseNumber(field, 10, &value); });
+    return SplitFields(line, ' ', &fields) == kFields && std::ranges::all_of(fields, IsNumber);
   });
 }
 
-std::unique_ptr<RequestSource> MakeArc(std::string path) { return std::make_unique<ArcLis>(std::move(path), false); }
-std::unique_ptr<RequestSource> MakeArcPages(std::string path) {
-  return std::make_unique<ArcLis>(std::move(path), true);
-}
+}  // namespace
+
+constexpr TraceFormat kArcFormat = {.name = "arc",
+                                    .about = "ARC list of extents in 512-byte sectors (P1 to P14)",
+                                    .file_name_parts = {".lis"},
+                                    .may_match = &LooksLikeArc,
+                                    .make = [](std::string path) -> std::unique_ptr<RequestSource> {
+                                      return std::make_unique<ArcLis>(std::move(path), /*pages=*/false);
+                                    },
+                                    .shape = "four numbers"};
+constexpr TraceFormat kArcPagesFormat = {.name = "arc_pages",
+                                         .about = "ARC list whose records are one page each (OLTP)",
+                                         .file_name_parts = {"OLTP.lis"},
+                                         .make = [](std::string path) -> std::unique_ptr<RequestSource> {
+                                           return std::make_unique<ArcLis>(std::move(path), /*pages=*/true);
+                                         }};
 
 }  // namespace mezz

@@ -42,6 +42,11 @@ class BlockIoFile : public TraceFile {
   using TraceFile::TraceFile;
   // The next record, or Fail().
   virtual bool TakeIo(Request* request) = 0;
+  // TakeExtent(), or Fail().
+  bool TakePlace(const BlockIo& io, Request* request) {
+    const std::string problem = TakeExtent(io, request);
+    return problem.empty() || Fail(problem);
+  }
 
  private:
   uint64_t empty_ = 0;

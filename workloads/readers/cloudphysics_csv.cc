@@ -54,18 +54,17 @@ class CloudPhysicsCsv final : public BlockIoFile {
     if (seconds > UINT64_MAX / kMicrosecondsPerSecond) return Fail(fmt::format("field time is {} seconds", seconds));
     *request = Request{.operation = IsScsiWrite(op) ? Operation::kPut : Operation::kGet,
                        .time_us = seconds * kMicrosecondsPerSecond};
-    const std::string problem = TakeExtent({.sector = sector, .length = bytes}, request);
-    if (!problem.empty()) return Fail(problem);
-    return true;
+    return TakePlace({.sector = sector, .length = bytes}, request);
   }
 };
 
-}  // namespace
-
 bool LooksLikeCloudPhysicsCsv(std::string_view head) { return head.starts_with(kHeader); }
 
-std::unique_ptr<RequestSource> MakeCloudPhysicsCsv(std::string path) {
-  return std::make_unique<CloudPhysicsCsv>(std::move(path));
-}
+}  // namespace
+
+constexpr TraceFormat kCloudPhysicsFormat = {.name = "cloudphysics_csv",
+                                             .about = "block I/O: version,time,op,size,lbn",
+                                             .matches = &LooksLikeCloudPhysicsCsv,
+                                             .make = &MakeReader<CloudPhysicsCsv>};
 
 }  // namespace mezz

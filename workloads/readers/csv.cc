@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // CSV with any columns (RFC 4180; other delimiters, line ends LF or CRLF, a byte-order mark, Excel's first line
-// "sep=;"), taken apart by libcsv. csv_spec.h says which column is what.
+// "sep=;"), taken apart by libcsv. csv_layout.h says which column is what.
 //
 // Keys: a decimal number below 2^64 without leading zeros, or 0x and hexadecimal digits, is that number; all else is
 // text and hashed. Numbers of rows that go back in time are counted. See csv_formats.cc for what has a name of its own.
-#include <csv.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <cstring>
 
 #include "admission/curves/key_map.h"
 #include "workloads/readers/block_io.h"
+#include "workloads/readers/csv_layout.h"
+#include "workloads/readers/csv_record.h"
 #include "workloads/readers/csv_spec.h"
 #include "workloads/readers/csv_time.h"
 #include "workloads/readers/fields.h"
@@ -24,90 +23,13 @@
 namespace mezz {
 namespace {
 
-constexpr size_t kRecordBytesMax = 64 << 10;
 constexpr uint64_t kRowCountMax = 1'000'000;  // more requests in one row are damage
-
-// One record, the fields that are wanted by their role. libcsv gives each field once, in a buffer that it uses again.
-class CsvRecord {
- public:
-  CsvRecord() { csv_init(&parser_, 0); }
-  ~CsvRecord() { csv_free(&parser_); }
-  CsvRecord(const CsvRecord&) = delete;
-  CsvRecord& operator=(const CsvRecord&) = delete;
-
-  void Start(char delimiter, const CsvLayout* layout) {
-    csv_fini(&parser_, nullptr, nullptr, nullptr);
-    csv_set_delim(&parser_, static_cast<unsigned char>(delimiter));
-    layout_ = layout;
-    skip_empty_ = delimiter == ' ';
-    Clear();
-  }
-  // Forgets a record that is not whole.
-  void Reset() {
-    csv_fini(&parser_, nullptr, nullptr, nullptr);
-    Clear();
-  }
-  void Clear() {
-    column_ = 0;
-    records_ = 0;
-    fed_ = 0;
-    text_bytes_ = 0;
-    fields_.fill({});
-  }
-  // A line without its end.
-  void Feed(std::string_view line) {
-    fed_ += line.size() + 1;
-    csv_parse(&parser_, line.data(), line.size(), &OnField, &OnRecord, this);
-    csv_parse(&parser_, "\n", 1, &OnField, &OnRecord, this);
-  }
-
-  size_t records() const { return records_; }  // since Clear()
-  size_t fields() const { return last_fields_; }
-  size_t fed() const { return fed_; }
-  std::string_view field(CsvRole role) const {
-    const Place& place = fields_[static_cast<size_t>(role)];
-    return {text_.data() + place.at, place.bytes};
-  }
-
- private:
-  struct Place {
-    uint32_t at = 0, bytes = 0;
-  };
-
-  static void OnField(void* bytes, size_t size, void* self) {
-    static_cast<CsvRecord*>(self)->TakeField(static_cast<const char*>(bytes), size);
-  }
-  static void OnRecord(int /*end*/, void* self) {
-    auto* record = static_cast<CsvRecord*>(self);
-    ++record->records_;
-    record->last_fields_ = record->column_;
-    record->column_ = 0;
-  }
-  void TakeField(const char* bytes, size_t size) {
-    if (skip_empty_ && size == 0) return;
-    const size_t column = column_++;
-    if (column >= layout_->role_of.size()) return;
-    const uint8_t role = layout_->role_of[column];
-    if (role == CsvLayout::kUnused || text_bytes_ + size > text_.size()) return;
-    std::memcpy(text_.data() + text_bytes_, bytes, size);
-    fields_[role] = {static_cast<uint32_t>(text_bytes_), static_cast<uint32_t>(size)};
-    text_bytes_ += size;
-  }
-
-  csv_parser parser_;
-  const CsvLayout* layout_ = nullptr;
-  bool skip_empty_ = false;
-  size_t column_ = 0, records_ = 0, last_fields_ = 0, fed_ = 0, text_bytes_ = 0;
-  std::array<Place, kCsvRoles> fields_{};
-  std::vector<char> text_ = std::vector<char>(2 * kRecordBytesMax);
-};
 
 // "1.23457E+12": what a spreadsheet, or a column of floats, makes of a long number.
 bool IsRounded(std::string_view text) {
   if (text.find_first_of("eE") == std::string_view::npos || text.find_first_of(".+") == std::string_view::npos)
     return false;
-  double value = 0;
-  return ParseDecimal(text, &value);
+  return IsDecimal(text);
 }
 
 uint64_t KeyOf(std::string_view text) {
@@ -333,9 +255,10 @@ bool Csv::TakeRecord() {
     }
     open = open || !Trim(line).empty();
     record_.Feed(line);
-    if (record_.records() == 0 && record_.fed() > kRecordBytesMax && open) {
+    if (record_.records() == 0 && record_.fed() > CsvRecord::kBytesMax && open) {
       record_.Reset();
-      return FailRecord(fmt::format("a quote opens in this record and is not closed within {} bytes", kRecordBytesMax));
+      return FailRecord(
+          fmt::format("a quote opens in this record and is not closed within {} bytes", CsvRecord::kBytesMax));
     }
   }
   if (record_.records() > 1) return Fail("a carriage return stands within the line; lines end in LF or CRLF");
@@ -409,8 +332,7 @@ bool Csv::TakeOperation() {
   const std::string_view text = record_.field(CsvRole::kOperation);
   if (text.empty()) return true;
   if (text != last_operation_) {
-    std::string lower(text);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string lower = Lower(text);
     const auto named = std::ranges::find(spec_.operations, lower, &std::pair<std::string, Operation>::first);
     const std::optional<Operation> known =
         named != spec_.operations.end() ? std::optional(named->second) : OperationOfField(lower);
@@ -462,8 +384,6 @@ bool Csv::TakeDevice(uint64_t* device) {
   return true;
 }
 
-}  // namespace
-
 bool LooksLikeCsv(std::string_view head) {
   std::string_view text = head;
   for (int lines = 0; lines < 3 && !text.empty();) {
@@ -481,7 +401,13 @@ bool LooksLikeCsv(std::string_view head) {
   return false;
 }
 
-std::unique_ptr<RequestSource> MakeCsv(std::string path) { return MakeCsvOf(std::move(path), CsvSpec()); }
+}  // namespace
+
+constexpr TraceFormat kCsvFormat = {
+    .name = "csv",
+    .about = "CSV by the names in its header, or csv:key=id,time=ts,size=bytes,op=type,delimiter=; by yours",
+    .matches = &LooksLikeCsv};
+
 std::unique_ptr<RequestSource> MakeCsvOf(std::string path, CsvSpec spec) {
   return std::make_unique<Csv>(std::move(path), std::move(spec));
 }

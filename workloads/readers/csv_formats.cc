@@ -18,7 +18,6 @@
 //                  cacheKey, OpType, objectSize, responseSize, responseHeaderSize, rangeStart, rangeEnd, TTL,
 //                  SamplingRate, cache_hit, ...; all are gets, as it takes them, ranges for the whole object
 #include <algorithm>
-#include <cassert>
 #include <span>
 
 #include "workloads/readers/csv_spec.h"
@@ -37,16 +36,13 @@ constexpr uint64_t kYear2033 = 1'988'150'400;
 // A shape has a letter for each field: n a number, f one with a fraction, i one that may be negative, t any text, *
 // more of any; upper case letters are those of the operation: R one of Read and Write, W one of R and W, B 0 or 1.
 bool IsField(char shape, std::string_view field) {
-  uint64_t number = 0;
   switch (shape) {
     case 'n':
-      return ParseNumber(field, 10, &number);
+      return IsNumber(field);
     case 'i':
-      return ParseNumber(field.starts_with('-') ? field.substr(1) : field, 10, &number);
-    case 'f': {
-      double value = 0;
-      return ParseDecimal(field, &value);
-    }
+      return IsNumber(field.starts_with('-') ? field.substr(1) : field);
+    case 'f':
+      return IsDecimal(field);
     case 'R':
       return field == "Read" || field == "Write";
     case 'W':
@@ -83,15 +79,6 @@ uint64_t NumberOf(const std::string& field) {
   return ParseNumber(field, 10, &number) ? number : 0;
 }
 
-std::unique_ptr<RequestSource> Make(std::string path, std::string_view columns) {
-  CsvSpec spec;
-  [[maybe_unused]] const Status parsed = ParseCsvSpec(columns, &spec);
-  assert(parsed.ok());
-  return MakeCsvOf(std::move(path), std::move(spec));
-}
-
-}  // namespace
-
 bool LooksLikeMsr(std::string_view head) {
   if (head.starts_with("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime")) return true;
   return LinesAre(head, ',', {"ntnRnnn"}, [](const auto& fields) { return NumberOf(fields[0]) > kFileTimeMin; });
@@ -116,32 +103,48 @@ bool LooksLikeMetaCdn(std::string_view head) {
   return LinesAre(head, ',', {"nttnnniinf*"}, [](const auto& fields) { return !IsField('n', fields[1]); });
 }
 
-std::unique_ptr<RequestSource> MakeMsr(std::string path) {
-  return Make(std::move(path),
-              "time=#1,device=#2,device2=#3,op=#4,offset=#5,size=#6,time_unit=filetime,delimiter=comma");
-}
-std::unique_ptr<RequestSource> MakeAlibabaBlock(std::string path) {
-  return Make(std::move(path), "device=#1,op=#2,offset=#3,size=#4,time=#5,time_unit=us,delimiter=comma");
-}
-std::unique_ptr<RequestSource> MakeTencentCbs(std::string path) {
-  return Make(std::move(path), "time=#1,sector=#2,sectors=#3,op=#4,device=#5,time_unit=s,get=0,put=1,delimiter=comma");
-}
-std::unique_ptr<RequestSource> MakeFiu(std::string path) {
-  return Make(std::move(path),
-              "time=#1,client=#2,sector=#4,sectors=#5,op=#6,device=#7,device2=#8,time_unit=ns,delimiter=space");
-}
-std::unique_ptr<RequestSource> MakeSystor17(std::string path) {
-  return Make(std::move(path),
-              "time=Timestamp,op=IOType,device=LUN,offset=Offset,size=Size,time_unit=s,delimiter=comma");
-}
-std::unique_ptr<RequestSource> MakeWikiCdn(std::string path) {
-  return Make(std::move(path), "time=#1,key=#2,size=#4,time_unit=s,delimiter=tab");
-}
-std::unique_ptr<RequestSource> MakeWikiCdnText(std::string path) {
-  return Make(std::move(path), "time=#1,key=#2,size=#3,time_unit=s,delimiter=tab");
-}
-std::unique_ptr<RequestSource> MakeMetaCdn(std::string path) {
-  return Make(std::move(path), "time=#1,key=#2,size=#4,op=get,delimiter=comma");
-}
+}  // namespace
+
+constexpr TraceFormat kMsrFormat = {
+    .name = "msr",
+    .about = "block I/O: Microsoft Research Cambridge",
+    .matches = &LooksLikeMsr,
+    .columns = "time=#1,device=#2,device2=#3,op=#4,offset=#5,size=#6,time_unit=filetime,delimiter=comma"};
+constexpr TraceFormat kAlibabaBlockFormat = {
+    .name = "alibaba_block",
+    .about = "block I/O: Alibaba, device_id,opcode,offset,length,timestamp",
+    .matches = &LooksLikeAlibabaBlock,
+    .columns = "device=#1,op=#2,offset=#3,size=#4,time=#5,time_unit=us,delimiter=comma"};
+constexpr TraceFormat kTencentCbsFormat = {
+    .name = "tencent_cbs",
+    .about = "block I/O: Tencent, Timestamp,Offset,Size,IOType,VolumeID",
+    .file_name_parts = {"tencent", "Tencent"},
+    .matches = &LooksLikeTencentCbs,
+    .may_match = &MayBeTencentCbs,
+    .columns = "time=#1,sector=#2,sectors=#3,op=#4,device=#5,time_unit=s,get=0,put=1,delimiter=comma",
+    .shape = "five numbers, the first a second since 2017, the fourth 0 or 1"};
+constexpr TraceFormat kFiuFormat = {
+    .name = "fiu",
+    .about = "block I/O: Florida International University",
+    .matches = &LooksLikeFiu,
+    .columns = "time=#1,client=#2,sector=#4,sectors=#5,op=#6,device=#7,device2=#8,time_unit=ns,delimiter=space"};
+constexpr TraceFormat kSystor17Format = {
+    .name = "systor17",
+    .about = "block I/O: Systor '17",
+    .matches = &LooksLikeSystor17,
+    .columns = "time=Timestamp,op=IOType,device=LUN,offset=Offset,size=Size,time_unit=s,delimiter=comma"};
+constexpr TraceFormat kWikiCdnFormat = {.name = "wiki_cdn",
+                                        .about = "Wikimedia's CDN, images, 2019",
+                                        .matches = &LooksLikeWikiCdn,
+                                        .columns = "time=#1,key=#2,size=#4,time_unit=s,delimiter=tab"};
+constexpr TraceFormat kWikiCdnTextFormat = {.name = "wiki_cdn_text",
+                                            .about = "Wikimedia's CDN, pages, 2019",
+                                            .matches = &LooksLikeWikiCdnText,
+                                            .columns = "time=#1,key=#2,size=#3,time_unit=s,delimiter=tab",
+                                            .shape = "four fields between tabs"};
+constexpr TraceFormat kMetaCdnFormat = {.name = "meta_cdn",
+                                        .about = "Meta's CDN CSV",
+                                        .matches = &LooksLikeMetaCdn,
+                                        .columns = "time=#1,key=#2,size=#4,op=get,delimiter=comma"};
 
 }  // namespace mezz

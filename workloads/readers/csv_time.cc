@@ -88,6 +88,18 @@ bool ParseDate(std::string_view text, uint64_t* microseconds) {
 
 }  // namespace
 
+TimeUnit UnitOfName(std::string_view name) {
+  constexpr std::string_view kNames[] = {"",
+                                         " s sec seconds ",
+                                         " ms msec millis milliseconds ",
+                                         " us usec micros microseconds ",
+                                         " ns nsec nanos nanoseconds ",
+                                         " filetime "};
+  const auto* found = std::ranges::find_if(
+      kNames, [name](std::string_view names) { return FindWord(names, name) != std::string_view::npos; });
+  return found == std::end(kNames) ? TimeUnit::kFind : static_cast<TimeUnit>(found - kNames);
+}
+
 TimeUnit UnitOfTime(std::string_view text) {
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);

@@ -4,9 +4,19 @@
 #include <cstdint>
 #include <string_view>
 
-#include "workloads/readers/csv_spec.h"
-
 namespace mezz {
+
+enum class TimeUnit : uint8_t {
+  kFind,     // by the column's name, or by the size of the first time
+  kSeconds,  // with a fraction or without
+  kMillis,
+  kMicros,
+  kNanos,
+  kFileTime,  // Windows': 100 ns
+};
+
+// Of "ms", "millis" and the like, in lower case; kFind: of none.
+TimeUnit UnitOfName(std::string_view name);
 
 // The unit that a first time has if it is a date of this century, by its size; small ones are seconds since some start.
 TimeUnit UnitOfTime(std::string_view text);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -40,12 +41,28 @@ inline bool ParseDecimal(std::string_view text, double* value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// As ToString(BlockRole) has it.
-inline std::optional<BlockRole> RoleOfName(std::string_view name) {
-  for (size_t i = 0; i < kBlockRoles; ++i) {
-    if (ToString(static_cast<BlockRole>(i)) == name) return static_cast<BlockRole>(i);
-  }
-  return std::nullopt;
+inline bool IsNumber(std::string_view text) {
+  uint64_t value = 0;
+  return ParseNumber(text, 10, &value);
+}
+inline bool IsDecimal(std::string_view text) {
+  double value = 0;
+  return ParseDecimal(text, &value);
+}
+
+inline std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+// Where `word` begins in `words`, each of which stands between two blanks (" get read "); npos: it is none of them.
+inline size_t FindWord(std::string_view words, std::string_view word) {
+  if (word.empty() || word.find(' ') != std::string_view::npos) return std::string_view::npos;
+  size_t at = words.find(word);
+  while (at != std::string_view::npos && (words[at - 1] != ' ' || words[at + word.size()] != ' '))
+    at = words.find(word, at + 1);
+  return at;
 }
 
 // Garbage is shown, but not all of it and nothing a terminal would act on.
@@ -59,7 +76,7 @@ inline std::string Shown(std::string_view text) {
 // Splits at each `separator`; for ' ', at each run of spaces and tabs. Returns the number of fields, which may be more
 // than were stored.
 template <size_t kFields>
-size_t SplitFields(std::string_view line, char separator, std::array<std::string_view, kFields>* fields) {
+constexpr size_t SplitFields(std::string_view line, char separator, std::array<std::string_view, kFields>* fields) {
   size_t count = 0;
   const char also = separator == ' ' ? '\t' : separator;
   for (size_t at = 0; at <= line.size();) {

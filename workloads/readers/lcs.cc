@@ -86,10 +86,14 @@ class Lcs final : public TraceFile {
   uint64_t version_ = 0;
 };
 
-}  // namespace
-
 bool LooksLikeLcs(std::string_view head) { return head.size() >= 8 && LoadAs<uint64_t>(head.data()) == kMagic; }
 
-std::unique_ptr<RequestSource> MakeLcs(std::string path) { return std::make_unique<Lcs>(std::move(path)); }
+}  // namespace
+
+constexpr TraceFormat kLcsFormat = {.name = "lcs",
+                                    .about = "libCacheSim's lcs, versions 1 to 8",
+                                    .kind = TraceFormat::Kind::kBinary,
+                                    .matches = &LooksLikeLcs,
+                                    .make = &MakeReader<Lcs>};
 
 }  // namespace mezz

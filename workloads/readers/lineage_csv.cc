@@ -55,10 +55,9 @@ class LineageCsv final : public NamedCsv {
       return given_;
     }
     row->count = 0;
-    const auto* const name = std::ranges::find(kBlockEventNames, field(kEvent));
-    if (name == kBlockEventNames.end())
-      return FailColumn(kEvent, "read, compaction_read, flushed, compacted or deleted");
-    BlockEvent event{.kind = static_cast<BlockEventKind>(name - kBlockEventNames.begin())};
+    const std::optional<BlockEventKind> kind = ValueOfWord<BlockEventKind>(field(kEvent));
+    if (!kind) return FailColumn(kEvent, "read, compaction_read, flushed, compacted or deleted");
+    BlockEvent event{.kind = *kind};
     if (!ParseColumn(kTime, &event.time_us)) return false;
     if (event.kind == BlockEventKind::kFileDeleted) {
       uint64_t file = 0;
@@ -73,7 +72,7 @@ class LineageCsv final : public NamedCsv {
 
   bool TakeBlock(uint64_t* key, BlockRole* role, uint32_t* bytes, uint32_t* keys) {
     if (!ParseBlock(field(kBlock), key)) return FailColumn(kBlock, "FILE.BLOCK, two numbers below 2^32");
-    const std::optional<BlockRole> named = RoleOfName(field(kRole));
+    const std::optional<BlockRole> named = ValueOfWord<BlockRole>(field(kRole));
     if (!named) return FailColumn(kRole, "data, index, filter, dictionary, blob or other");
     *role = *named;
     if (!ParseColumn(kBytes, bytes) || *bytes == 0) return FailColumn(kBytes, "a number from 1 on");
@@ -121,12 +120,14 @@ class LineageCsv final : public NamedCsv {
   bool given_ = false;              // a request was, and nothing was read since
 };
 
-}  // namespace
-
 bool LooksLikeLineageCsv(std::string_view head) { return HeaderNames(head, {"event", "block", "keys", "parents"}); }
 
-std::unique_ptr<RequestSource> MakeLineageCsv(std::string path) {
-  return std::make_unique<LineageCsv>(std::move(path));
-}
+}  // namespace
+
+constexpr TraceFormat kLineageFormat = {
+    .name = "lineage_csv",
+    .about = "our recording of blocks, with those that flushes and compactions write",
+    .matches = &LooksLikeLineageCsv,
+    .make = &MakeReader<LineageCsv>};
 
 }  // namespace mezz

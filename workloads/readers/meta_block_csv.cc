@@ -64,14 +64,15 @@ class MetaBlockCsv final : public NamedCsv {
   KeyMap blocks_;  // kept by Rewind(), which so gives the same keys
 };
 
-}  // namespace
-
 bool LooksLikeMetaBlockCsv(std::string_view head) {
   return HeaderNames(head, {"block_id", "io_size", "io_offset", "op_name"});
 }
 
-std::unique_ptr<RequestSource> MakeMetaBlockCsv(std::string path) {
-  return std::make_unique<MetaBlockCsv>(std::move(path));
-}
+}  // namespace
+
+constexpr TraceFormat kMetaBlockFormat = {.name = "meta_block_csv",
+                                          .about = "Meta's block storage CSV",
+                                          .matches = &LooksLikeMetaBlockCsv,
+                                          .make = &MakeReader<MetaBlockCsv>};
 
 }  // namespace mezz

@@ -56,14 +56,17 @@ class MetaKvCsv final : public NamedCsv {
   }
 };
 
-}  // namespace
-
 // CacheLib wants key, op and size; a file with no more than these may be anybody's CSV, which is read alike.
 bool LooksLikeMetaKvCsv(std::string_view head) {
   if (!HeaderNames(head, {"key", "op", "size"})) return false;
   return HeaderNames(head, {"op_count"}) || HeaderNames(head, {"cache_hits"}) || HeaderNames(head, {"sub_usecase"});
 }
 
-std::unique_ptr<RequestSource> MakeMetaKvCsv(std::string path) { return std::make_unique<MetaKvCsv>(std::move(path)); }
+}  // namespace
+
+constexpr TraceFormat kMetaKvFormat = {.name = "meta_kv_csv",
+                                       .about = "Meta's key-value cache CSV",
+                                       .matches = &LooksLikeMetaKvCsv,
+                                       .make = &MakeReader<MetaKvCsv>};
 
 }  // namespace mezz

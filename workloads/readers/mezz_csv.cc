@@ -63,12 +63,12 @@ class MezzCsv final : public NamedCsv {
 
   bool TakeNames(Row* row) {
     if (!field(kOp).empty()) {
-      const std::optional<Operation> operation = OperationOfName(field(kOp));
+      const std::optional<Operation> operation = ValueOfWord<Operation>(field(kOp));
       if (!operation) return FailColumn(kOp, "get, multiget, put, delete, merge or seek");
       row->request.operation = *operation;
     }
     if (!field(kRole).empty()) {
-      const std::optional<BlockRole> role = RoleOfName(field(kRole));
+      const std::optional<BlockRole> role = ValueOfWord<BlockRole>(field(kRole));
       if (!role) return FailColumn(kRole, "data, index, filter, dictionary, blob or other");
       row->request.role = *role;
     }
@@ -92,10 +92,13 @@ class MezzCsv final : public NamedCsv {
   }
 };
 
-}  // namespace
-
 bool LooksLikeMezzCsv(std::string_view head) { return HeaderNames(head, {"key", "op", "extent_bytes"}); }
 
-std::unique_ptr<RequestSource> MakeMezzCsv(std::string path) { return std::make_unique<MezzCsv>(std::move(path)); }
+}  // namespace
+
+constexpr TraceFormat kMezzCsvFormat = {.name = "mezz_csv",
+                                        .about = "our own CSV, all a request holds",
+                                        .matches = &LooksLikeMezzCsv,
+                                        .make = &MakeReader<MezzCsv>};
 
 }  // namespace mezz

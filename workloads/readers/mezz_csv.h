@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own CSV: all that a Request holds, one a line, under this header. op is a name of kOperationNames, role one of
-// ToString(BlockRole), recorded is hit, miss or unknown; the others are numbers.
+// Our own CSV: all that a Request holds, one a line, under this header. op is a word of Operation, role one of
+// BlockRole, recorded is hit, miss or unknown; the others are numbers.
 #pragma once
 
 #include <string_view>

@@ -32,29 +32,31 @@ class Mqsim final : public BlockIoFile {
     }
     *request =
         Request{.operation = values[kOp] == 1 ? Operation::kGet : Operation::kPut, .time_us = values[kTime] / 1000};
-    const std::string problem = TakeExtent({.device = values[kDevice],
-                                            .sector = values[kSector],
-                                            .length = values[kSectors],
-                                            .length_unit = kSectorBytes,
-                                            .sector_name = kFieldNames[kSector],
-                                            .length_name = kFieldNames[kSectors]},
-                                           request);
-    return problem.empty() || Fail(problem);
+    return TakePlace({.device = values[kDevice],
+                      .sector = values[kSector],
+                      .length = values[kSectors],
+                      .length_unit = kSectorBytes,
+                      .sector_name = kFieldNames[kSector],
+                      .length_name = kFieldNames[kSectors]},
+                     request);
   }
 };
-
-}  // namespace
 
 bool LooksLikeMqsim(std::string_view head) {
   return FirstLinesAre(head, [](std::string_view line) {
     std::array<std::string_view, kFields> fields;
-    uint64_t value = 0;
-    return SplitFields(line, ' ', &fields) == kFields &&
-           std::ranges::all_of(fields, [&](std::string_view field) { return ParseNumber(field, 10, &value); }) &&
-           value <= 1;
+    uint64_t op = 0;
+    return SplitFields(line, ' ', &fields) == kFields && std::ranges::all_of(fields, IsNumber) &&
+           ParseNumber(fields[kOp], 10, &op) && op <= 1;
   });
 }
 
-std::unique_ptr<RequestSource> MakeMqsim(std::string path) { return std::make_unique<Mqsim>(std::move(path)); }
+}  // namespace
+
+constexpr TraceFormat kMqsimFormat = {.name = "mqsim",
+                                      .about = "block I/O: arrival_ns device start_sector sectors op",
+                                      .matches = &LooksLikeMqsim,
+                                      .make = &MakeReader<Mqsim>,
+                                      .shape = "five numbers, the last 0 or 1"};
 
 }  // namespace mezz

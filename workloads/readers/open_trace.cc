@@ -17,27 +17,9 @@
 namespace mezz {
 namespace {
 
+using Kind = TraceFormat::Kind;
 using Head = std::string_view;  // the first kHeadBytes, decompressed
 
-// How many bytes of UTF-8 a character has that begins with `lead`; 0: none begins so.
-size_t Utf8Bytes(unsigned char lead) {
-  if (lead < 0x80) return lead >= ' ' || lead == '\n' || lead == '\r' || lead == '\t' ? 1 : 0;
-  if (lead >= 0xc2 && lead < 0xe0) return 2;
-  if (lead >= 0xe0 && lead < 0xf0) return 3;
-  return lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
-}
-// ASCII or UTF-8. The last character may be cut.
-bool IsText(Head head) {
-  for (size_t at = 0; at < head.size();) {
-    const size_t bytes = head[at] == '\x7f' ? 0 : Utf8Bytes(static_cast<unsigned char>(head[at]));
-    if (bytes == 0) return false;
-    for (size_t i = at + 1; i < std::min(at + bytes, head.size()); ++i) {
-      if ((static_cast<unsigned char>(head[i]) & 0xc0) != 0x80) return false;
-    }
-    at += bytes;
-  }
-  return !head.empty();
-}
 // The first line that says something has several fields: text, but no list of keys.
 bool HasColumns(Head head) {
   while (!head.empty()) {
@@ -51,162 +33,67 @@ bool HasColumns(Head head) {
 // "csv:key=id,...": the columns as the user says them.
 constexpr std::string_view kCsvPrefix = "csv:";
 
-bool Never(Head) { return false; }  // no mark of their own
-bool Always(Head) { return true; }
-
-enum class Kind : uint8_t { kBinary, kText };
-
-struct TraceFormat {
-  std::string_view name;
-  std::string_view about;
-  std::vector<std::string_view> file_name_parts;  // any of them in the file's name tells the format
-  bool (*matches)(Head head);                     // for certain, whatever the name
-  std::unique_ptr<RequestSource> (*make)(std::string path);
-  Kind kind = Kind::kText;
-  bool (*may_match)(Head head) = &Never;     // if neither content nor name are clearer
-  bool (*allows_name)(Head head) = &Always;  // else the content contradicts what the name tells
-  std::string_view shape = {};               // not empty: of lines without a header it is all that tells the format
-
-  bool Tells(Head head) const { return matches(head) || may_match(head); }
-};
-
 // In the order in which they are tried.
-const std::vector<TraceFormat> kFormats = {
-    {"be64", "raw big-endian 64-bit keys (scarab-recs)", {"scarab", ".be64"}, &Never, &MakeBigEndian64, Kind::kBinary},
-    {"be32",
-     "raw big-endian 32-bit keys (orm-busy, web07)",
-     {"orm-", "web07", "web12", ".be32"},
-     &Never,
-     &MakeBigEndian32,
-     Kind::kBinary},
-    {"le64", "raw little-endian 64-bit keys", {".le64"}, &Never, &MakeLittleEndian64, Kind::kBinary},
-    {"le32", "raw little-endian 32-bit keys", {".le32"}, &Never, &MakeLittleEndian32, Kind::kBinary},
-    {"lcs", "libCacheSim's lcs, versions 1 to 8", {}, &LooksLikeLcs, &MakeLcs, Kind::kBinary},
-    {"oracle_general",
-     "libCacheSim's oracleGeneral",
-     {"oracleGeneral"},
-     &LooksLikeOracleGeneral,
-     &MakeOracleGeneral,
-     Kind::kBinary,
-     &Never,
-     &MayBeOracleGeneral},
-    {"vscsi1", "block I/O: vscsiStats records of 32 bytes", {}, &LooksLikeVscsi1, &MakeVscsi1, Kind::kBinary},
-    {"vscsi2", "block I/O: vscsiStats records of 40 bytes", {}, &LooksLikeVscsi2, &MakeVscsi2, Kind::kBinary},
-    {"cloudphysics_csv", "block I/O: version,time,op,size,lbn", {}, &LooksLikeCloudPhysicsCsv, &MakeCloudPhysicsCsv},
-    {"mezz_csv", "our own CSV, all a request holds", {}, &LooksLikeMezzCsv, &MakeMezzCsv},
-    {"lineage_csv",
-     "our recording of blocks, with those that flushes and compactions write",
-     {},
-     &LooksLikeLineageCsv,
-     &MakeLineageCsv},
-    {"meta_kv_csv", "Meta's key-value cache CSV", {}, &LooksLikeMetaKvCsv, &MakeMetaKvCsv},
-    {"meta_block_csv", "Meta's block storage CSV", {}, &LooksLikeMetaBlockCsv, &MakeMetaBlockCsv},
-    {"rocksdb_block_csv",
-     "RocksDB block-cache trace, the analyzer's 21-column CSV",
-     {},
-     &LooksLikeRocksdbBlockCsv,
-     &MakeRocksdbBlockCsv},
-    {"twitter_csv", "Twitter's cache-trace CSV", {}, &LooksLikeTwitterCsv, &MakeTwitterCsv},
-    {"meta_cdn", "Meta's CDN CSV", {}, &LooksLikeMetaCdn, &MakeMetaCdn},
-    {"wiki_cdn", "Wikimedia's CDN, images, 2019", {}, &LooksLikeWikiCdn, &MakeWikiCdn},
-    {"wiki_cdn_text",
-     "Wikimedia's CDN, pages, 2019",
-     {},
-     &LooksLikeWikiCdnText,
-     &MakeWikiCdnText,
-     Kind::kText,
-     &Never,
-     &Always,
-     "four fields between tabs"},
-    {"msr", "block I/O: Microsoft Research Cambridge", {}, &LooksLikeMsr, &MakeMsr},
-    {"alibaba_block",
-     "block I/O: Alibaba, device_id,opcode,offset,length,timestamp",
-     {},
-     &LooksLikeAlibabaBlock,
-     &MakeAlibabaBlock},
-    {"fiu", "block I/O: Florida International University", {}, &LooksLikeFiu, &MakeFiu},
-    {"systor17", "block I/O: Systor '17", {}, &LooksLikeSystor17, &MakeSystor17},
-    {"tencent_cbs",
-     "block I/O: Tencent, Timestamp,Offset,Size,IOType,VolumeID",
-     {"tencent", "Tencent"},
-     &LooksLikeTencentCbs,
-     &MakeTencentCbs,
-     Kind::kText,
-     &MayBeTencentCbs,
-     &Always,
-     "five numbers, the first a second since 2017, the fourth 0 or 1"},
-    {"spc", "block I/O: ASU,LBA,size,opcode,timestamp", {".spc"}, &LooksLikeSpc, &MakeSpc},
-    {"mqsim",
-     "block I/O: arrival_ns device start_sector sectors op",
-     {},
-     &LooksLikeMqsim,
-     &MakeMqsim,
-     Kind::kText,
-     &Never,
-     &Always,
-     "five numbers, the last 0 or 1"},
-    {"rocksdb_block",
-     "RocksDB block-cache trace",
-     {},
-     &LooksLikeRocksdbBlockTrace,
-     &MakeRocksdbBlockTrace,
-     Kind::kBinary},
-    {"rocksdb_query", "RocksDB query trace", {}, &LooksLikeRocksdbQueryTrace, &MakeRocksdbQueryTrace, Kind::kBinary},
-    // Behind all whose header is their own.
-    {"csv",
-     "CSV by the names in its header, or csv:key=id,time=ts,size=bytes,op=type,delimiter=; by yours",
-     {},
-     &LooksLikeCsv,
-     &MakeCsv},
-    // Before "arc": OLTP's records are pages, and its reader refuses a file whose records are anything else.
-    {"arc_pages", "ARC list whose records are one page each (OLTP)", {"OLTP.lis"}, &Never, &MakeArcPages},
-    {"arc",
-     "ARC list of extents in 512-byte sectors (P1 to P14)",
-     {".lis"},
-     &Never,
-     &MakeArc,
-     Kind::kText,
-     &LooksLikeArc,
-     &Always,
-     "four numbers"},
-    {"lirs",
-     "one decimal block a line, lines of * skipped",
-     {".lirs", "sprite.trace", "loop.trace", "multi1.trace", "multi2.trace", "multi3.trace"},
-     &Never,
-     &MakeLirs},
-    {"text",
-     "one decimal or 0x-hexadecimal key a line",
-     {".keys", ".txt"},
-     &Never,
-     &MakeTextKeys,
-     Kind::kText,
-     &IsText},
-};
-const std::vector<TraceFormat>& Formats() { return kFormats; }
+constexpr const TraceFormat* kFormats[] = {
+    &kBigEndian64Format,
+    &kBigEndian32Format,
+    &kLittleEndian64Format,
+    &kLittleEndian32Format,
+    &kLcsFormat,
+    &kOracleGeneralFormat,
+    &kVscsi1Format,
+    &kVscsi2Format,
+    &kCloudPhysicsFormat,
+    &kMezzCsvFormat,
+    &kLineageFormat,
+    &kMetaKvFormat,
+    &kMetaBlockFormat,
+    &kRocksdbBlockCsvFormat,
+    &kTwitterFormat,
+    &kMetaCdnFormat,
+    &kWikiCdnFormat,
+    &kWikiCdnTextFormat,
+    &kMsrFormat,
+    &kAlibabaBlockFormat,
+    &kFiuFormat,
+    &kSystor17Format,
+    &kTencentCbsFormat,
+    &kSpcFormat,
+    &kMqsimFormat,
+    &kRocksdbBlockFormat,
+    &kRocksdbQueryFormat,
+    &kCsvFormat,       // behind all whose header is their own
+    &kArcPagesFormat,  // before arc: OLTP's records are pages, and its reader refuses all else
+    &kArcFormat,
+    &kLirsFormat,
+    &kTextKeysFormat};
 
 std::string KnownFormats() {
   std::string text;
-  for (const TraceFormat& format : Formats()) {
+  for (const TraceFormat* format : kFormats) {
     if (!text.empty()) text += "; ";
-    text += fmt::format("{}: {}", format.name, format.about);
+    text += fmt::format("{}: {}", format->name, format->about);
   }
   return text;
 }
 
 const TraceFormat* FindByName(std::string_view name) {
   if (name.starts_with(kCsvPrefix)) name = kCsvPrefix.substr(0, kCsvPrefix.size() - 1);
-  const auto found = std::ranges::find(Formats(), name, &TraceFormat::name);
-  return found == Formats().end() ? nullptr : &*found;
+  const auto* found = std::ranges::find(kFormats, name, &TraceFormat::name);
+  return found == std::end(kFormats) ? nullptr : *found;
 }
 
 bool IsAuto(std::string_view name) { return name.empty() || name == "auto"; }
 
 bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
+bool Tells(const TraceFormat& format, Head head) { return format.Matches(head) || format.MayMatch(head); }
+
 // An ending tells where no letter follows, any other word where none stands before it: "uniform-" is no "orm-".
 bool NameTells(std::string_view path, const TraceFormat& format) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return std::ranges::any_of(format.file_name_parts, [name](std::string_view part) {
+    if (part.empty()) return false;
     for (size_t at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {
       const size_t behind = at + part.size();
       const bool is_ending = part.starts_with('.');
@@ -237,16 +124,16 @@ std::string DoubtfulName(std::string_view path, const TraceFormat& format, std::
 }
 
 const TraceFormat* Guess(std::string_view path, Head head) {
-  const bool is_text = IsText(head);
+  const bool is_text = kTextKeysFormat.MayMatch(head);
   const auto first = [](auto&& is_it) -> const TraceFormat* {
-    const auto found = std::ranges::find_if(Formats(), is_it);
-    return found == Formats().end() ? nullptr : &*found;
+    const auto* found = std::ranges::find_if(kFormats, [&](const TraceFormat* format) { return is_it(*format); });
+    return found == std::end(kFormats) ? nullptr : *found;
   };
-  if (const TraceFormat* sure = first([&](const TraceFormat& f) { return f.matches(head); })) return sure;
+  if (const TraceFormat* sure = first([&](const TraceFormat& f) { return f.Matches(head); })) return sure;
   const TraceFormat* named = first([&](const TraceFormat& f) {
-    return NameTells(path, f) && f.allows_name(head) && !(is_text && f.kind == Kind::kBinary);
+    return NameTells(path, f) && f.AllowsName(head) && !(is_text && f.kind == Kind::kBinary);
   });
-  const TraceFormat* found = named != nullptr ? named : first([&](const TraceFormat& f) { return f.may_match(head); });
+  const TraceFormat* found = named != nullptr ? named : first([&](const TraceFormat& f) { return f.MayMatch(head); });
   // Whose reader asks which column is the key.
   return found != nullptr && found->name == "text" && HasColumns(head) ? FindByName("csv") : found;
 }
@@ -289,12 +176,12 @@ Status FindFormat(const std::string& path, std::string_view format_name, const T
   if (!foreign.empty()) return Status::InvalidArgument(fmt::format("trace {}: this is {}", path, foreign));
   const Head content = WithoutByteOrderMark({head, head_bytes});
   if (guess) *format = Guess(path, content);
-  if (guess && (*format == nullptr || !(*format)->Tells(content))) {
+  if (guess && (*format == nullptr || !Tells(**format, content))) {
     const std::string unread = ForeignName(path);
     if (!unread.empty()) return Status::InvalidArgument(fmt::format("trace {}: {}", path, unread));
   }
   const bool by_name_alone =
-      guess && *format != nullptr && (*format)->kind == Kind::kBinary && !(*format)->Tells(content);
+      guess && *format != nullptr && (*format)->kind == Kind::kBinary && !Tells(**format, content);
   const std::string doubt = by_name_alone ? DoubtfulName(path, **format, file->compression()) : std::string();
   if (!doubt.empty()) {
     return Status::InvalidArgument(
@@ -317,7 +204,7 @@ Status FindFormat(const std::string& path, std::string_view format_name, const T
 
 std::vector<std::string_view> TraceFormatNames() {
   std::vector<std::string_view> names;
-  for (const TraceFormat& format : Formats()) names.push_back(format.name);
+  for (const TraceFormat* format : kFormats) names.push_back(format->name);
   return names;
 }
 
@@ -344,11 +231,12 @@ Status OpenTrace(const std::string& path, const OpenOptions& options, std::uniqu
   const TraceFormat* format = nullptr;
   bool by_shape = false;
   MEZZ_RETURN_IF_ERROR(FindFormat(path, options.format, &format, &by_shape));
+  std::string_view columns = format->columns;
+  if (options.format.starts_with(kCsvPrefix)) columns = std::string_view(options.format).substr(kCsvPrefix.size());
   CsvSpec spec;
-  const std::string_view named = options.format;
-  const bool columns = named.starts_with(kCsvPrefix);
-  if (columns) MEZZ_RETURN_IF_ERROR(ParseCsvSpec(named.substr(kCsvPrefix.size()), &spec));
-  std::unique_ptr<RequestSource> opened = columns ? MakeCsvOf(path, std::move(spec)) : format->make(path);
+  MEZZ_RETURN_IF_ERROR(ParseCsvSpec(columns, &spec));
+  std::unique_ptr<RequestSource> opened =
+      format->make == nullptr ? MakeCsvOf(path, std::move(spec)) : format->make(path);
   if (options.skip_bad) opened = SkipBad(std::move(opened));
   if (by_shape) opened = std::make_unique<Guessed>(std::move(opened), *format);
   MEZZ_RETURN_IF_ERROR(opened->Rewind());

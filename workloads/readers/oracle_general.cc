@@ -78,8 +78,6 @@ bool LooksLike(std::string_view head, bool swapped) {
   return records >= kRecordsMin && proven;
 }
 
-}  // namespace
-
 bool LooksLikeOracleGeneral(std::string_view head) { return LooksLike(head, /*swapped=*/false); }
 
 // Under its name: few records, or damaged ones among those that point to a request. A next access of -1 is the same in
@@ -92,8 +90,14 @@ bool MayBeOracleGeneral(std::string_view head) {
   return records > 0 && 2 * sound >= records;
 }
 
-std::unique_ptr<RequestSource> MakeOracleGeneral(std::string path) {
-  return std::make_unique<OracleGeneral>(std::move(path));
-}
+}  // namespace
+
+constexpr TraceFormat kOracleGeneralFormat = {.name = "oracle_general",
+                                              .about = "libCacheSim's oracleGeneral",
+                                              .kind = TraceFormat::Kind::kBinary,
+                                              .file_name_parts = {"oracleGeneral"},
+                                              .matches = &LooksLikeOracleGeneral,
+                                              .allows_name = &MayBeOracleGeneral,
+                                              .make = &MakeReader<OracleGeneral>};
 
 }  // namespace mezz

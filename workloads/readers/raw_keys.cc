@@ -26,17 +26,25 @@ class RawKeys final : public TraceFile {
 
 }  // namespace
 
-std::unique_ptr<RequestSource> MakeBigEndian64(std::string path) {
-  return std::make_unique<RawKeys<uint64_t, std::endian::big>>(std::move(path));
-}
-std::unique_ptr<RequestSource> MakeBigEndian32(std::string path) {
-  return std::make_unique<RawKeys<uint32_t, std::endian::big>>(std::move(path));
-}
-std::unique_ptr<RequestSource> MakeLittleEndian64(std::string path) {
-  return std::make_unique<RawKeys<uint64_t, std::endian::little>>(std::move(path));
-}
-std::unique_ptr<RequestSource> MakeLittleEndian32(std::string path) {
-  return std::make_unique<RawKeys<uint32_t, std::endian::little>>(std::move(path));
-}
+constexpr TraceFormat kBigEndian64Format = {.name = "be64",
+                                            .about = "raw big-endian 64-bit keys (scarab-recs)",
+                                            .kind = TraceFormat::Kind::kBinary,
+                                            .file_name_parts = {"scarab", ".be64"},
+                                            .make = &MakeReader<RawKeys<uint64_t, std::endian::big>>};
+constexpr TraceFormat kBigEndian32Format = {.name = "be32",
+                                            .about = "raw big-endian 32-bit keys (orm-busy, web07)",
+                                            .kind = TraceFormat::Kind::kBinary,
+                                            .file_name_parts = {"orm-", "web07", "web12", ".be32"},
+                                            .make = &MakeReader<RawKeys<uint32_t, std::endian::big>>};
+constexpr TraceFormat kLittleEndian64Format = {.name = "le64",
+                                               .about = "raw little-endian 64-bit keys",
+                                               .kind = TraceFormat::Kind::kBinary,
+                                               .file_name_parts = {".le64"},
+                                               .make = &MakeReader<RawKeys<uint64_t, std::endian::little>>};
+constexpr TraceFormat kLittleEndian32Format = {.name = "le32",
+                                               .about = "raw little-endian 32-bit keys",
+                                               .kind = TraceFormat::Kind::kBinary,
+                                               .file_name_parts = {".le32"},
+                                               .make = &MakeReader<RawKeys<uint32_t, std::endian::little>>};
 
 }  // namespace mezz

@@ -13,51 +13,18 @@
 namespace mezz {
 namespace {
 
-enum : size_t {
-  kTime,
-  kBlock,
-  kType,
-  kSize,
-  kFamily,
-  kFamilyName,
-  kLevel,
-  kSst,
-  kCaller,
-  kNoInsert,
-  kGet,
-  kGetKey,
-  kReferencedSize,
-  kHit,
-  kKeyExists,
-  kKeys,
-  kTable,
-  kSequence,
-  kBlockKeySize,
-  kKeySize,
-  kOffset,
-  kFields
-};
-constexpr std::array<std::string_view, kFields> kFieldNames = {"access_timestamp",
-                                                               "block_id",
-                                                               "block_type",
-                                                               "block_size",
-                                                               "cf_id",
-                                                               "cf_name",
-                                                               "level",
-                                                               "sst_fd_number",
-                                                               "caller",
-                                                               "no_insert",
-                                                               "get_id",
-                                                               "get_key_id",
-                                                               "referenced_data_size",
-                                                               "is_cache_hit",
-                                                               "referenced_key_exist_in_block",
-                                                               "num_keys_in_block",
-                                                               "table_id",
-                                                               "sequence_number",
-                                                               "block_key_size",
-                                                               "referenced_key_size",
-                                                               "block_offset"};
+constexpr size_t kFields = 21;
+constexpr auto kFieldNames = [] {
+  std::array<std::string_view, kFields> names;
+  SplitFields(
+      "access_timestamp,block_id,block_type,block_size,cf_id,cf_name,level,sst_fd_number,caller,no_insert,get_id,"
+      "get_key_id,referenced_data_size,is_cache_hit,referenced_key_exist_in_block,num_keys_in_block,table_id,"
+      "sequence_number,block_key_size,referenced_key_size,block_offset",
+      ',', &names);
+  return names;
+}();
+// Those that are used.
+enum : size_t { kTime, kBlock, kType, kSize, kFamily, kFamilyName, kLevel, kNoInsert = 9, kHit = 13, kKeyExists };
 
 constexpr uint64_t MaxOf(size_t field) {
   switch (field) {
@@ -83,7 +50,7 @@ class RocksdbBlockCsv final : public TraceFile {
     if (!TakeFilledLine(&line)) return false;
     std::array<std::string_view, kFields> fields;
     if (!SplitAround(line, ',', kFamilyName, &fields)) {
-      return Fail(fmt::format("fewer than {} fields in \"{}\"", size_t{kFields}, Shown(line)));
+      return Fail(fmt::format("fewer than {} fields in \"{}\"", kFields, Shown(line)));
     }
     std::array<uint64_t, kFields> values{};
     for (size_t i = 0; i < kFields; ++i) {
@@ -108,22 +75,20 @@ class RocksdbBlockCsv final : public TraceFile {
   }
 };
 
-}  // namespace
-
 bool LooksLikeRocksdbBlockCsv(std::string_view head) {
   return FirstLinesAre(head, [](std::string_view line) {
     std::array<std::string_view, kFields> fields;
-    uint64_t value = 0;
     if (!SplitAround(line, ',', kFamilyName, &fields)) return false;
-    for (size_t i = 0; i < kFields; ++i) {
-      if (i != kFamilyName && !ParseNumber(fields[i], 10, &value)) return false;
-    }
-    return true;
+    fields[kFamilyName] = "0";  // may be any text
+    return std::ranges::all_of(fields, IsNumber);
   });
 }
 
-std::unique_ptr<RequestSource> MakeRocksdbBlockCsv(std::string path) {
-  return std::make_unique<RocksdbBlockCsv>(std::move(path));
-}
+}  // namespace
+
+constexpr TraceFormat kRocksdbBlockCsvFormat = {.name = "rocksdb_block_csv",
+                                                .about = "RocksDB block-cache trace, the analyzer's 21-column CSV",
+                                                .matches = &LooksLikeRocksdbBlockCsv,
+                                                .make = &MakeReader<RocksdbBlockCsv>};
 
 }  // namespace mezz

@@ -11,6 +11,7 @@
 
 #include "workloads/readers/key_hash.h"
 #include "workloads/readers/rocksdb_block_types.h"
+#include "workloads/readers/rocksdb_query_trace.h"
 #include "workloads/readers/rocksdb_record.h"
 #include "workloads/readers/trace_file.h"
 #include "workloads/readers/trace_formats.h"
@@ -155,8 +156,6 @@ class RocksdbBlockTrace final : public TraceFile {
 
 bool HasBegin(std::string_view head) { return head.size() > RocksdbRecordHead::kBytes && head[8] == kRocksdbBegin; }
 
-}  // namespace
-
 bool LooksLikeRocksdbBlockTrace(std::string_view head) {
   constexpr char kMagicBytes = kRocksdbTraceMagic.size();
   return HasBegin(head) && head[RocksdbRecordHead::kBytes] == kMagicBytes &&
@@ -167,8 +166,17 @@ bool LooksLikeRocksdbQueryTrace(std::string_view head) {
   return HasBegin(head) && head.substr(RocksdbRecordHead::kBytes).starts_with(kRocksdbTraceMagic);
 }
 
-std::unique_ptr<RequestSource> MakeRocksdbBlockTrace(std::string path) {
-  return std::make_unique<RocksdbBlockTrace>(std::move(path));
-}
+}  // namespace
+
+constexpr TraceFormat kRocksdbBlockFormat = {.name = "rocksdb_block",
+                                             .about = "RocksDB block-cache trace",
+                                             .kind = TraceFormat::Kind::kBinary,
+                                             .matches = &LooksLikeRocksdbBlockTrace,
+                                             .make = &MakeReader<RocksdbBlockTrace>};
+constexpr TraceFormat kRocksdbQueryFormat = {.name = "rocksdb_query",
+                                             .about = "RocksDB query trace",
+                                             .kind = TraceFormat::Kind::kBinary,
+                                             .matches = &LooksLikeRocksdbQueryTrace,
+                                             .make = &MakeRocksdbQueryTrace};
 
 }  // namespace mezz

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "workloads/readers/trace_formats.h"
-
 namespace mezz {
 namespace {
 

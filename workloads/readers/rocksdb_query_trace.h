@@ -10,6 +10,8 @@
 
 namespace mezz {
 
+std::unique_ptr<RequestSource> MakeRocksdbQueryTrace(std::string path);
+
 // Not thread-safe.
 void UseRocksdbQueryReader(std::unique_ptr<RequestSource> (*make)(std::string path));
 

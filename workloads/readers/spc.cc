@@ -47,23 +47,26 @@ class Spc final : public BlockIoFile {
     if (!ParseSeconds(fields[kTime], &request->time_us)) {
       return Fail(fmt::format("field timestamp is \"{}\"; want seconds, such as 12.5", Shown(fields[kTime])));
     }
-    const std::string problem = TakeExtent(io, request);
-    return problem.empty() || Fail(problem);
+    return TakePlace(io, request);
   }
 };
-
-}  // namespace
 
 bool LooksLikeSpc(std::string_view head) {
   return FirstLinesAre(head, [](std::string_view line) {
     std::array<std::string_view, kFields> fields;
-    uint64_t value = 0;
-    return SplitRecord(line, &fields) >= kFields && ParseNumber(fields[kAsu], 10, &value) &&
-           ParseNumber(fields[kLba], 10, &value) && ParseNumber(fields[kSize], 10, &value) &&
-           (IsRead(fields[kOpcode]) || IsWrite(fields[kOpcode])) && ParseSeconds(fields[kTime], &value);
+    uint64_t time_us = 0;
+    return SplitRecord(line, &fields) >= kFields && IsNumber(fields[kAsu]) && IsNumber(fields[kLba]) &&
+           IsNumber(fields[kSize]) && (IsRead(fields[kOpcode]) || IsWrite(fields[kOpcode])) &&
+           ParseSeconds(fields[kTime], &time_us);
   });
 }
 
-std::unique_ptr<RequestSource> MakeSpc(std::string path) { return std::make_unique<Spc>(std::move(path)); }
+}  // namespace
+
+constexpr TraceFormat kSpcFormat = {.name = "spc",
+                                    .about = "block I/O: ASU,LBA,size,opcode,timestamp",
+                                    .file_name_parts = {".spc"},
+                                    .matches = &LooksLikeSpc,
+                                    .make = &MakeReader<Spc>};
 
 }  // namespace mezz

@@ -4,7 +4,6 @@
 // '#', in format lirs (the LIRS authors' traces) lines that start with '*'.
 #include <fmt/format.h>
 
-#include "workloads/readers/csv_spec.h"
 #include "workloads/readers/fields.h"
 #include "workloads/readers/trace_file.h"
 #include "workloads/readers/trace_formats.h"
@@ -39,11 +38,41 @@ class TextKeys final : public TraceFile {
   const char comment_;
 };
 
+// How many bytes of UTF-8 a character has that begins with `lead`; 0: none begins so.
+size_t Utf8Bytes(unsigned char lead) {
+  if (lead < 0x80) return lead >= ' ' || lead == '\n' || lead == '\r' || lead == '\t' ? 1 : 0;
+  if (lead >= 0xc2 && lead < 0xe0) return 2;
+  if (lead >= 0xe0 && lead < 0xf0) return 3;
+  return lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+}
+// ASCII or UTF-8. The last character may be cut.
+bool IsText(std::string_view head) {
+  for (size_t at = 0; at < head.size();) {
+    const size_t bytes = head[at] == '\x7f' ? 0 : Utf8Bytes(static_cast<unsigned char>(head[at]));
+    if (bytes == 0) return false;
+    for (size_t i = at + 1; i < std::min(at + bytes, head.size()); ++i) {
+      if ((static_cast<unsigned char>(head[i]) & 0xc0) != 0x80) return false;
+    }
+    at += bytes;
+  }
+  return !head.empty();
+}
+
 }  // namespace
 
-std::unique_ptr<RequestSource> MakeTextKeys(std::string path) {
-  return std::make_unique<TextKeys>(std::move(path), '#');
-}
-std::unique_ptr<RequestSource> MakeLirs(std::string path) { return std::make_unique<TextKeys>(std::move(path), '*'); }
+constexpr TraceFormat kLirsFormat = {
+    .name = "lirs",
+    .about = "one decimal block a line, lines of * skipped",
+    .file_name_parts = {".lirs", "sprite.trace", "loop.trace", "multi1.trace", "multi2.trace", "multi3.trace"},
+    .make = [](std::string path) -> std::unique_ptr<RequestSource> {
+      return std::make_unique<TextKeys>(std::move(path), '*');
+    }};
+constexpr TraceFormat kTextKeysFormat = {.name = "text",
+                                         .about = "one decimal or 0x-hexadecimal key a line",
+                                         .file_name_parts = {".keys", ".txt"},
+                                         .may_match = &IsText,
+                                         .make = [](std::string path) -> std::unique_ptr<RequestSource> {
+                                           return std::make_unique<TextKeys>(std::move(path), '#');
+                                         }};
 
 }  // namespace mezz

@@ -66,19 +66,19 @@ class TwitterCsv final : public TraceFile {
   }
 };
 
-}  // namespace
-
 bool LooksLikeTwitterCsv(std::string_view head) {
   return FirstLinesAre(head, [](std::string_view line) {
     std::array<std::string_view, kFields> fields;
-    uint64_t number = 0;
-    return SplitAround(line, ',', kKey, &fields) && ParseNumber(fields[kTime], 10, &number) &&
-           FindOp(fields[kOp]) != nullptr && ParseNumber(fields[kTtl], 10, &number);
+    return SplitAround(line, ',', kKey, &fields) && IsNumber(fields[kTime]) && FindOp(fields[kOp]) != nullptr &&
+           IsNumber(fields[kTtl]);
   });
 }
 
-std::unique_ptr<RequestSource> MakeTwitterCsv(std::string path) {
-  return std::make_unique<TwitterCsv>(std::move(path));
-}
+}  // namespace
+
+constexpr TraceFormat kTwitterFormat = {.name = "twitter_csv",
+                                        .about = "Twitter's cache-trace CSV",
+                                        .matches = &LooksLikeTwitterCsv,
+                                        .make = &MakeReader<TwitterCsv>};
 
 }  // namespace mezz

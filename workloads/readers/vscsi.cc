@@ -43,11 +43,10 @@ class Vscsi final : public BlockIoFile {
     }
     *request = Request{.operation = IsScsiWrite(command) ? Operation::kPut : Operation::kGet,
                        .time_us = LoadAs<uint64_t>(record + form_.time)};
-    const std::string problem = TakeExtent({.sector = LoadAs<uint64_t>(record + form_.sector),
-                                            .length = LoadAs<uint32_t>(record + form_.length),
-                                            .length_name = "len"},
-                                           request);
-    return problem.empty() || Fail(problem);
+    return TakePlace({.sector = LoadAs<uint64_t>(record + form_.sector),
+                      .length = LoadAs<uint32_t>(record + form_.length),
+                      .length_name = "len"},
+                     request);
   }
 
   const Form& form_;
@@ -70,10 +69,19 @@ bool LooksLike(std::string_view head, const Form& form) {
 
 }  // namespace
 
-bool LooksLikeVscsi1(std::string_view head) { return LooksLike(head, kForm1); }
-bool LooksLikeVscsi2(std::string_view head) { return LooksLike(head, kForm2); }
-
-std::unique_ptr<RequestSource> MakeVscsi1(std::string path) { return std::make_unique<Vscsi>(std::move(path), kForm1); }
-std::unique_ptr<RequestSource> MakeVscsi2(std::string path) { return std::make_unique<Vscsi>(std::move(path), kForm2); }
+constexpr TraceFormat kVscsi1Format = {.name = "vscsi1",
+                                       .about = "block I/O: vscsiStats records of 32 bytes",
+                                       .kind = TraceFormat::Kind::kBinary,
+                                       .matches = [](std::string_view head) { return LooksLike(head, kForm1); },
+                                       .make = [](std::string path) -> std::unique_ptr<RequestSource> {
+                                         return std::make_unique<Vscsi>(std::move(path), kForm1);
+                                       }};
+constexpr TraceFormat kVscsi2Format = {.name = "vscsi2",
+                                       .about = "block I/O: vscsiStats records of 40 bytes",
+                                       .kind = TraceFormat::Kind::kBinary,
+                                       .matches = [](std::string_view head) { return LooksLike(head, kForm2); },
+                                       .make = [](std::string path) -> std::unique_ptr<RequestSource> {
+                                         return std::make_unique<Vscsi>(std::move(path), kForm2);
+                                       }};
 
 }  // namespace mezz

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/program/program.h"
-#include "workloads/replay/caches/database.h"
+#include "workloads/replay/caches/open_databases.h"
 #include "workloads/replay/engine/fields.h"
 
 namespace mezz {

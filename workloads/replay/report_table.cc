@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "workloads/program/program.h"
-#include "workloads/replay/caches/database.h"
+#include "workloads/replay/caches/open_databases.h"
 #include "workloads/replay/engine/fields.h"
 #include "workloads/replay/report.h"
 

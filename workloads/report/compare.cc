@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cache/base/text.h"
 #include "workloads/replay/engine/fields.h"
 #include "workloads/report/manifest_difference.h"
 
@@ -81,8 +82,7 @@ void WarnOf(const std::string& name, const json& result, std::vector<std::string
 }
 
 std::string Names(const json& result) {
-  std::string names;
-  for (const json& row : result["rows"]) names += (names.empty() ? "" : ", ") + row["cache"].get<std::string>();
+  const std::string names = Listed(result["rows"], [](const json& row) { return row["cache"].get<std::string>(); });
   return names.empty() ? "none" : names;
 }
 

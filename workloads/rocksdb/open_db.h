@@ -2,13 +2,22 @@
 // DB::Open and DB::OpenForReadOnly take a DB** up to RocksDB 10.x, a unique_ptr from 11 on.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cache/status.h"
 #include "rocksdb/db.h"
 
 namespace mezz {
+
+// "DOING: what RocksDB says", unless that is OK.
+inline Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
+  return status.ok() ? Status::Ok() : Status::IoError(fmt::format("{}: {}", doing, status.ToString()));
+}
 
 template <typename Db = rocksdb::DB>
 rocksdb::Status OpenDb(const rocksdb::Options& options, const std::string& path, std::unique_ptr<rocksdb::DB>* db) {

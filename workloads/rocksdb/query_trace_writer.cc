@@ -12,6 +12,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/version.h"
 #include "workloads/readers/rocksdb_record.h"
+#include "workloads/rocksdb/open_db.h"
 #include "workloads/rocksdb/query_keys.h"
 #include "workloads/rocksdb/values.h"
 
@@ -51,10 +52,6 @@ std::string Header() {
                      kRocksdbTraceMagic, ROCKSDB_MAJOR, ROCKSDB_MINOR);
 }
 
-Status StatusOf(const rocksdb::Status& status, const std::string& path) {
-  return status.ok() ? Status::Ok() : Status::IoError(fmt::format("trace {}: {}", path, status.ToString()));
-}
-
 }  // namespace
 
 Status QueryTraceWriter::Create(const std::string& path, const QueryTraceOptions& options,
@@ -63,13 +60,14 @@ Status QueryTraceWriter::Create(const std::string& path, const QueryTraceOptions
     return Status::InvalidArgument(
         fmt::format("--key_bytes={} is too few; a key has {} at least", options.key_bytes, kQueryKeyBytesMin));
   }
+  std::unique_ptr<QueryTraceWriter> created(new QueryTraceWriter("trace " + path, options));
   std::error_code error;
   if (std::filesystem::exists(path, error)) {
-    return Status::ForeignFile(fmt::format("trace {}: it exists; remove it, or name another file", path));
+    return Status::ForeignFile(created->name_ + ": it exists; remove it, or name another file");
   }
-  std::unique_ptr<QueryTraceWriter> created(new QueryTraceWriter(path, options));
-  MEZZ_RETURN_IF_ERROR(StatusOf(
-      rocksdb::NewFileTraceWriter(rocksdb::Env::Default(), rocksdb::EnvOptions(), path, &created->writer_), path));
+  MEZZ_RETURN_IF_ERROR(
+      FromRocksDb(rocksdb::NewFileTraceWriter(rocksdb::Env::Default(), rocksdb::EnvOptions(), path, &created->writer_),
+                  created->name_));
   *writer = std::move(created);
   return Status::Ok();
 }
@@ -105,14 +103,14 @@ Status QueryTraceWriter::AddWrite(const Request& request, std::string_view key, 
   // The batch's own verbs take handles, which need a database, for all families but the first: there is none here.
   if (request.column_family != 0) {
     return Status::NotSupported(
-        fmt::format("trace {}: writes to column family {} cannot be written out; only those to the first can", path_,
+        fmt::format("{}: writes to column family {} cannot be written out; only those to the first can", name_,
                     request.column_family));
   }
   rocksdb::Status status;
   if (request.operation == Operation::kPut) status = batch_.Put(key, value_);
   if (request.operation == Operation::kMerge) status = batch_.Merge(key, value_);
   if (request.operation == Operation::kDelete) status = batch_.Delete(key);
-  MEZZ_RETURN_IF_ERROR(StatusOf(status, path_));
+  MEZZ_RETURN_IF_ERROR(FromRocksDb(status, name_));
   if (request.batch_left > 0) return Status::Ok();
   std::string payload;
   AppendFixed(&payload, kHasWriteBatch);
@@ -136,7 +134,7 @@ Status QueryTraceWriter::AddMultiGet(const Request& request, std::string_view ke
 
 Status QueryTraceWriter::WriteRecord(uint64_t time_us, uint8_t type, std::string_view payload) {
   if (payload.size() > std::numeric_limits<uint32_t>::max()) {
-    return Status::InvalidArgument(fmt::format("trace {}: a batch of {} bytes is too large", path_, payload.size()));
+    return Status::InvalidArgument(fmt::format("{}: a batch of {} bytes is too large", name_, payload.size()));
   }
   std::string record;
   AppendFixed(&record, time_us);
@@ -145,16 +143,16 @@ Status QueryTraceWriter::WriteRecord(uint64_t time_us, uint8_t type, std::string
   record.append(payload);
   last_time_us_ = time_us;
   if (type != kRocksdbBegin && type != kRocksdbEnd) ++records_;
-  return StatusOf(writer_->Write(record), path_);
+  return FromRocksDb(writer_->Write(record), name_);
 }
 
 Status QueryTraceWriter::Finish() {
   if (requests_ == 0) MEZZ_RETURN_IF_ERROR(WriteRecord(0, kRocksdbBegin, Header()));
   if (batch_.Count() > 0 || multiget_size_ > 0) {
-    return Status::InvalidArgument(fmt::format("trace {}: its last batch is incomplete", path_));
+    return Status::InvalidArgument(fmt::format("{}: its last batch is incomplete", name_));
   }
   MEZZ_RETURN_IF_ERROR(WriteRecord(last_time_us_, kRocksdbEnd, ""));
-  return StatusOf(writer_->Close(), path_);
+  return FromRocksDb(writer_->Close(), name_);
 }
 
 Status WriteQueryTrace(RequestSource* source, uint64_t ops, const std::string& path, const QueryTraceOptions& options) {

@@ -34,13 +34,13 @@ class QueryTraceWriter {
   uint64_t records() const { return records_; }
 
  private:
-  QueryTraceWriter(std::string path, const QueryTraceOptions& options) : path_(std::move(path)), options_(options) {}
+  QueryTraceWriter(std::string name, const QueryTraceOptions& options) : name_(std::move(name)), options_(options) {}
 
   Status AddWrite(const Request& request, std::string_view key, uint64_t time_us);
   Status AddMultiGet(const Request& request, std::string_view key, uint64_t time_us);
   Status WriteRecord(uint64_t time_us, uint8_t type, std::string_view payload);
 
-  std::string path_;
+  const std::string name_;  // "trace PATH"
   QueryTraceOptions options_;
   std::unique_ptr<rocksdb::TraceWriter> writer_;
   rocksdb::WriteBatch batch_;

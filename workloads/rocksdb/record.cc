@@ -32,10 +32,6 @@ constexpr uint32_t kValueBytes = 100;  // where a request does not say
 constexpr std::string_view kGenerated = "gen:";
 constexpr size_t kPackedBlocksMax = 1000;
 
-Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
-  return status.ok() ? Status::Ok() : Status::IoError(fmt::format("{}: {}", doing, status.ToString()));
-}
-
 Status CheckNew(std::string_view flag, const std::string& path) {
   std::error_code error;
   if (path.empty() || !std::filesystem::exists(path, error)) return Status::Ok();

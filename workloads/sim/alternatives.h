@@ -69,8 +69,7 @@ struct AlternativeOptions {
 std::unique_ptr<TwoTierRun> StartAlternative(Alternative alternative, const BlockTrace& trace,
                                              const AlternativeOptions& options);
 
-// The same at one go. In the counts `scm` is the second tier,
-// whatever it is made of:
+// The same at one go. In the counts `scm` is the second tier, whatever it is made of:
 //
 //   naive_scm    hits are scm_in_place; each miss is an insert to SCM
 //   memory_mode  hits are dram_hits or, where the hardware fetched the block from SCM, promotions; demotions are what

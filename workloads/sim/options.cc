@@ -2,6 +2,7 @@
 #include "workloads/sim/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +11,7 @@
 #include <set>
 
 #include "admission/policy.h"
+#include "cache/base/invalid.h"
 #include "cache/base/text.h"
 #include "cache/layout.h"
 #include "cache/log_rules.h"
@@ -22,14 +24,8 @@ namespace {
 constexpr unsigned kThreadsMax = 256;
 constexpr uint64_t kSegmentsOfUnitTier = 256;
 
-std::string Joined(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (const std::string_view name : names) text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
-  return text;
-}
-
 Status OutOfRange(std::string_view flag, double value, std::string_view range) {
-  return Status::InvalidArgument(fmt::format("--{}={} is out of range; it goes from {}", flag, value, range));
+  return Invalid("--{}={} is out of range; it goes from {}", flag, value, range);
 }
 
 // Names each item that appears twice.
@@ -37,8 +33,7 @@ template <typename Items, typename Text>
 Status CheckDistinct(std::string_view flag, const Items& items, Text&& text) {
   std::set<std::string> seen;
   for (const auto& item : items) {
-    if (!seen.insert(text(item)).second)
-      return Status::InvalidArgument(fmt::format("--{} names \"{}\" twice; name it once", flag, text(item)));
+    if (!seen.insert(text(item)).second) return Invalid("--{} names \"{}\" twice; name it once", flag, text(item));
   }
   return Status::Ok();
 }
@@ -51,13 +46,13 @@ bool HasSegments(const std::string& policy) {
 }
 
 Status CheckPolicies(const SimOptions& o) {
-  if (o.policies.empty()) return Status::InvalidArgument("--policies is empty; name at least one policy");
+  if (o.policies.empty()) return Invalid("--policies is empty; name at least one policy");
   for (const std::string& policy : o.policies) {
     if (IsReference(policy) || AlternativeOf(policy) || IsPolicy(policy)) continue;
-    return Status::InvalidArgument(fmt::format(
+    return Invalid(
         "--policies names \"{}\", which is not known; two tiers: {}; what else a buyer could have: {}; one tier of the "
         "total: {}",
-        policy, Joined(PolicyNames()), Joined(AlternativeNames()), Joined(ReferenceNames())));
+        policy, fmt::join(PolicyNames(), ", "), fmt::join(AlternativeNames(), ", "), fmt::join(ReferenceNames(), ", "));
   }
   return CheckDistinct("policies", o.policies, [](const std::string& policy) { return policy; });
 }
@@ -68,24 +63,23 @@ Status CheckFastShare(const SimOptions& o) {
   if (o.fast_share == 0) return Status::Ok();
   for (const std::string& policy : o.policies) {
     if (!AlternativeOf(policy)) continue;
-    return Status::InvalidArgument(fmt::format(
+    return Invalid(
         "--fast_share={} is for the hybrid cache's SCM tier, and --policies names {}, which has none of two "
         "levels; run it without --fast_share",
-        o.fast_share, policy));
+        o.fast_share, policy);
   }
   if (std::ranges::any_of(o.policies, IsPolicy)) return Status::Ok();
-  return Status::InvalidArgument(
-      fmt::format("--fast_share={} changes nothing, as --policies names no policy of two tiers; name one of {}, or "
-                  "leave it out",
-                  o.fast_share, Joined(PolicyNames())));
+  return Invalid(
+      "--fast_share={} changes nothing, as --policies names no policy of two tiers; name one of {}, or "
+      "leave it out",
+      o.fast_share, fmt::join(PolicyNames(), ", "));
 }
 
 Status CheckTotals(const SimOptions& o) {
-  if (o.totals.empty()) return Status::InvalidArgument("--total is empty; name at least one capacity");
+  if (o.totals.empty()) return Invalid("--total is empty; name at least one capacity");
   for (const Total& total : o.totals) {
     if (total.bytes == 0 && !(total.share > 0 && total.share <= 1)) {
-      return Status::InvalidArgument(
-          fmt::format("--total={} is no share of the footprint; it goes from above 0 to 1", total.text));
+      return Invalid("--total={} is no share of the footprint; it goes from above 0 to 1", total.text);
     }
   }
   return CheckDistinct("total", o.totals, [](const Total& total) {
@@ -97,8 +91,7 @@ Status ParseShare(const std::string& item, bool percent, Total* total) {
   const char* const end = item.data() + item.size() - (percent ? 1 : 0);
   const auto [stop, error] = std::from_chars(item.data(), end, total->share);
   if (error != std::errc() || stop != end || !std::isfinite(total->share)) {
-    return Status::InvalidArgument(
-        fmt::format("--total names \"{}\"; want a share of the footprint (0.1 or 10%) or bytes (64M)", item));
+    return Invalid("--total names \"{}\"; want a share of the footprint (0.1 or 10%) or bytes (64M)", item);
   }
   if (percent) total->share /= 100;
   return Status::Ok();
@@ -169,30 +162,28 @@ Status ParseTotals(const std::string& text, std::vector<Total>* totals) {
 }
 
 Status ParseDramCache(const std::string& text, DramCache* dram_cache) {
-  if (text != "hcc" && text != "lru")
-    return Status::InvalidArgument(fmt::format("--dram_cache={} is not known; choose hcc or lru", text));
+  if (text != "hcc" && text != "lru") return Invalid("--dram_cache={} is not known; choose hcc or lru", text);
   *dram_cache = text == "hcc" ? DramCache::kHcc : DramCache::kLru;
   return Status::Ok();
 }
 
 Status ParseSizes(const std::string& text, Sizes* sizes) {
-  if (text != "unit" && text != "bytes")
-    return Status::InvalidArgument(fmt::format("--sizes={} is not known; choose unit or bytes", text));
+  if (text != "unit" && text != "bytes") return Invalid("--sizes={} is not known; choose unit or bytes", text);
   *sizes = text == "unit" ? Sizes::kUnit : Sizes::kBytes;
   return Status::Ok();
 }
 
 Status ParsePacking(const std::string& pack, const std::string& ratio, SimOptions* options) {
   if (pack != "off" && pack != "lz4" && pack != "zstd")
-    return Status::InvalidArgument(fmt::format("--pack={} is not known; choose off, lz4 or zstd", pack));
+    return Invalid("--pack={} is not known; choose off, lz4 or zstd", pack);
   options->pack = pack == "off" ? PackMode::kOff : pack == "lz4" ? PackMode::kLz4 : PackMode::kZstd;
   options->pack_ratio = ratio;
   const bool compresses =
       std::ranges::any_of(options->policies, [](const std::string& policy) { return Compresses(policy); });
   if (options->pack == PackMode::kOff && !compresses && !ratio.empty()) {
-    return Status::InvalidArgument(fmt::format(
+    return Invalid(
         "--pack_ratio={} needs --pack=lz4, --pack=zstd, or one of compressed, page_cache, inline_memory in --policies",
-        ratio));
+        ratio);
   }
   options->pack_ratios = PackRatios(RatioOfSourceText(options->pack));
   options->alternative_ratios = PackRatios(RatioOfSourceText(PackMode::kLz4));
@@ -203,7 +194,7 @@ Status ParsePacking(const std::string& pack, const std::string& ratio, SimOption
 }
 
 Status SimOptions::Validate() const {
-  if (traces.empty()) return Status::InvalidArgument("--trace is missing; name at least one trace file");
+  if (traces.empty()) return Invalid("--trace is missing; name at least one trace file");
   MEZZ_RETURN_IF_ERROR(CheckDistinct("trace", traces, [](const std::string& trace) { return trace; }));
   MEZZ_RETURN_IF_ERROR(CheckTraceFormat(format));
   MEZZ_RETURN_IF_ERROR(CheckPolicies(*this));
@@ -213,15 +204,14 @@ Status SimOptions::Validate() const {
   if (!(high_priority_pool >= 0 && high_priority_pool <= 1))
     return OutOfRange("high_priority_pool", high_priority_pool, "0 to 1");
   if (dram_shards > kShardsMax || (dram_shards != 0 && !std::has_single_bit(dram_shards)))
-    return Status::InvalidArgument(
-        fmt::format("--dram_shards={} must be a power of two, at most {}, or 0", dram_shards, kShardsMax));
+    return Invalid("--dram_shards={} must be a power of two, at most {}, or 0", dram_shards, kShardsMax);
   if (unit_bytes < kUnitBytesMin || unit_bytes > kUnitBytesMax)
     return OutOfRange("unit", unit_bytes, fmt::format("{} to {}", kUnitBytesMin, kUnitBytesMax));
   if (sizes == Sizes::kBytes && segment_blocks != 0)
-    return Status::InvalidArgument("--segment_blocks is for --sizes=unit; byte sizes have the live tier's segments");
+    return Invalid("--segment_blocks is for --sizes=unit; byte sizes have the live tier's segments");
   constexpr int64_t kOverheadMax = 1 << 20;
   if (dram_overhead_bytes >= 0 && sizes == Sizes::kUnit)
-    return Status::InvalidArgument("--dram_overhead is for --sizes=bytes; equal blocks have none");
+    return Invalid("--dram_overhead is for --sizes=bytes; equal blocks have none");
   if (dram_overhead_bytes > kOverheadMax)
     return OutOfRange("dram_overhead", static_cast<double>(dram_overhead_bytes), fmt::format("-1 to {}", kOverheadMax));
   if (!(warmup >= 0 && warmup < 1)) return OutOfRange("warmup", warmup, "0 up to, not including, 1");
@@ -241,9 +231,8 @@ Status PlanSegments(const LoadedTrace& trace, const SimOptions& o, const std::st
   capacity->segment = live.EffectiveSegmentBytes();
   if (capacity->scm / capacity->segment >= kSegmentsMin) return Status::Ok();
   if (o.pack != PackMode::kOff) {
-    return Status::InvalidArgument(
-        fmt::format("{}: the SCM tier's {} bytes are less than {} segments of {} bytes; raise it, or use --pack=off",
-                    what, capacity->scm, kSegmentsMin, capacity->segment));
+    return Invalid("{}: the SCM tier's {} bytes are less than {} segments of {} bytes; raise it, or use --pack=off",
+                   what, capacity->scm, kSegmentsMin, capacity->segment);
   }
   uint32_t largest = 0;
   for (BlockId block = 0; block < trace.unique(); ++block) largest = std::max(largest, trace.bytes(block));
@@ -263,10 +252,10 @@ Status PlanLevels(const SimOptions& o, const std::string& what, Capacity* capaci
   for (const bool fast : {true, false}) {
     const uint64_t units = fast ? capacity->fast : capacity->scm - capacity->fast;
     if (units / capacity->segment >= least) continue;
-    return Status::InvalidArgument(fmt::format(
+    return Invalid(
         "{}: at --fast_share={} the {} level of the SCM tier gets {}, less than {} segments of {}; {} it, "
         "or raise the total",
-        what, o.fast_share, fast ? "fast" : "slow", units, least, capacity->segment, fast ? "raise" : "lower"));
+        what, o.fast_share, fast ? "fast" : "slow", units, least, capacity->segment, fast ? "raise" : "lower");
   }
   return Status::Ok();
 }
@@ -293,8 +282,7 @@ Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& 
     return Status::Ok();
   const uint64_t block = smallest;
   if (capacity->dram < block || capacity->scm < block) {
-    return Status::InvalidArgument(
-        fmt::format("{}: at --dram_share={} one tier gets less than one block; raise it", what, o.dram_share));
+    return Invalid("{}: at --dram_share={} one tier gets less than one block; raise it", what, o.dram_share);
   }
   if (std::ranges::none_of(o.policies, HasSegments)) return Status::Ok();
   if (unit) {
@@ -302,8 +290,8 @@ Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& 
     capacity->segment =
         o.segment_blocks != 0 ? o.segment_blocks : std::max<uint64_t>(1, capacity->scm / kSegmentsOfUnitTier);
     if (capacity->scm >= capacity->segment) return PlanLevels(o, what, capacity);
-    return Status::InvalidArgument(fmt::format("{}: the SCM tier's {} are less than one segment of --segment_blocks={}",
-                                               what, capacity->scm, capacity->segment));
+    return Invalid("{}: the SCM tier's {} are less than one segment of --segment_blocks={}", what, capacity->scm,
+                   capacity->segment);
   }
   MEZZ_RETURN_IF_ERROR(PlanSegments(trace, o, what, capacity));
   return PlanLevels(o, what, capacity);

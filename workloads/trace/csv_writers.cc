@@ -48,7 +48,7 @@ class MezzCsvWriter final : public TraceWriter {
   Status Write(const Request& r) override {
     constexpr std::string_view kRecordedNames[] = {"unknown", "miss", "hit"};
     fmt::format_to(std::back_inserter(line_), "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.key,
-                   OperationName(r.operation), r.key_bytes, r.value_bytes, r.scan_length, r.batch_left, r.extent_bytes,
+                   ToString(r.operation), r.key_bytes, r.value_bytes, r.scan_length, r.batch_left, r.extent_bytes,
                    r.time_us, ToString(r.role), r.client, r.column_family, static_cast<int>(r.level),
                    kRecordedNames[static_cast<size_t>(r.recorded)], r.no_insert ? 1 : 0);
     return FlushLine();

@@ -46,9 +46,9 @@ struct TraceInfo {
   uint64_t footprint_bytes = 0;
   uint64_t keys_without_size = 0;
   uint64_t keys_of_changing_size = 0;
-  std::array<uint64_t, kOperationNames.size()> operations{};  // of requests, by Operation
-  LogHistogram key_bytes, value_bytes, extent_bytes;          // by request, where it says them
-  LogHistogram scan_lengths;                                  // by seek
+  std::array<uint64_t, kWordsOf<Operation>.size()> operations{};  // of requests, by Operation
+  LogHistogram key_bytes, value_bytes, extent_bytes;              // by request, where it says them
+  LogHistogram scan_lengths;                                      // by seek
   Skew skew;
   LogHistogram reuse_distance;  // distinct other keys between two accesses of a key
   double reuse_sample = 1;      // of the keys, for these

@@ -133,7 +133,7 @@ std::string InfoTable(const TraceInfo& info) {
   }
   text += Line("distinct keys", fmt::format("{}", info.distinct_keys));
   text += Footprint(info);
-  text += Line("operations", Mix(info.operations, info.requests, [](size_t i) { return kOperationNames[i]; }));
+  text += Line("operations", Mix(info.operations, info.requests, [](size_t i) { return kWordsOf<Operation>[i]; }));
   text += SpreadLine("key bytes", info.key_bytes) + SpreadLine("value bytes", info.value_bytes) +
           SpreadLine("extent bytes", info.extent_bytes) + SpreadLine("scan lengths", info.scan_lengths);
   return text + SkewLines(info) + ReuseLines(info) + DetailLines(info);
@@ -153,7 +153,7 @@ json InfoJson(const TraceInfo& info) {
           {"footprint_bytes", info.footprint_bytes},
           {"keys_without_size", info.keys_without_size},
           {"keys_of_changing_size", info.keys_of_changing_size},
-          {"operations", MixJson(info.operations, [](size_t i) { return kOperationNames[i]; })},
+          {"operations", MixJson(info.operations, [](size_t i) { return kWordsOf<Operation>[i]; })},
           {"key_bytes", SpreadJson(info.key_bytes)},
           {"value_bytes", SpreadJson(info.value_bytes)},
           {"extent_bytes", SpreadJson(info.extent_bytes)},

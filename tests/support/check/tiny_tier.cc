@@ -60,7 +60,7 @@ class Preparer::Work {
 Preparer::Preparer(PreparePlan plan) { works_.emplace_back(new Work{plan.bytes}); }
 Preparer::~Preparer() = default;
 void Preparer::StartMembers(const std::function<void(size_t, uint64_t)>&, const std::function<void(const Status&)>&) {}
-Status Preparer::Wait() { return Status::Ok(); }
+Status Preparer::Wait() const { return Status::Ok(); }
 void Preparer::Stop() {}
 uint64_t Preparer::ready_bytes() const { return works_[0]->bytes; }
 uint64_t Preparer::ready_bytes(size_t) const { return works_[0]->bytes; }

@@ -784,7 +784,7 @@ TEST_F(Adaptive, NoCallAgesMoreThanAFewLinesAndNothingOwedIsForgotten) {
   const auto calls_age_few = [&](const char* what, auto call) {
     call();
     const uint64_t now = policy_->aged_lines();
-    ASSERT_LE(now - aged, AdaptivePolicy::kAgedLinesPerCallMax) << what;
+    ASSERT_LE(now - aged, SketchAging::kLinesPerCallMax) << what;
     aged = now;
   };
   calls_age_few("OnDramHits", [&] { policy_->OnDramHits(kHits); });

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/in_threads.h"
 #include "tests/support/random.h"
 
 namespace mezz {
@@ -75,18 +74,6 @@ TEST(DramWindow, WorksForOneBlockAndForNone) {
     for (int i = 0; i < 5000; ++i) window.Admits(Mix(7));
     EXPECT_FALSE(window.closed()) << "the same block again and again would stay in one place";
   }
-}
-
-// A mutant that loses the state's other fields trips its assertions; the thread sanitizer watches the rest.
-TEST(DramWindow, ThreadsMayDoAllOfItAtOnce) {
-  DramWindow window(kDramBlocks);
-  test::InThreads(4, [&](uint64_t thread) {
-    for (uint64_t i = 0; i < 30'000; ++i) {
-      window.OnEviction(Mix(i), i % 3000 > 2000);
-      window.Admits(Mix(i % (thread % 2 == 0 ? 100 : 5000)));
-      if (i % 1000 == 0) window.SetCapacity(1 + i % 7 * kDramBlocks);
-    }
-  });
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tests/support/in_threads.h"
 #include "tests/support/random.h"
 #include "tests/support/seed.h"
 
@@ -297,24 +296,6 @@ TEST(Miniatures, FollowAGrownTierThroughAThinnerSampleInTheSameMemory) {
   EXPECT_TRUE(AsksForEvidence(miniatures.verdict()));
 }
 
-TEST(Miniatures, ThreadsShareThem) {
-  Driver driver;
-  test::InThreads(4, [&](uint64_t t) {
-    std::mt19937_64 random(t);
-    Miniatures& miniatures = driver.miniatures();
-    for (int i = 0; i < 30'000; ++i) {
-      const uint64_t hash = Mix(random() % 3000);
-      if (i % 2 == 0) {
-        miniatures.OnDramMiss(hash, /*in_scm=*/true, /*enters_dram=*/true);
-      } else {
-        miniatures.OnDramEviction(hash, kBlockBytes, random() % 2 == 0);
-      }
-    }
-  });
-  EXPECT_LT(static_cast<size_t>(driver.miniatures().verdict()), kStrictnesses);
-  EXPECT_LE(driver.miniatures().hot_frequency(), FrequencySketch::kMax);
-}
-
 // Every record of a full miniature is as hot as can be, and a block of a thousandth, then one of a thousand times the
 // usual size wants in: neither walks the whole queue.
 TEST(Miniatures, NoEventWalksMoreThanAFewRecords) {
@@ -324,7 +305,7 @@ TEST(Miniatures, NoEventWalksMoreThanAFewRecords) {
   const auto evict = [&](uint64_t key, uint32_t bytes) {
     miniatures.OnDramEviction(Mix(key), bytes, /*was_hit=*/true);
     const uint64_t now = miniatures.walked_records();
-    ASSERT_LE(now - walked, kStrictnesses * Miniatures::kWalkedPerEventMax);
+    ASSERT_LE(now - walked, kStrictnesses * MiniatureTier::kWalkedPerEventMax);
     walked = now;
   };
   for (uint64_t key = 0; key < kScmBlocks; ++key) evict(key, kBlockBytes);

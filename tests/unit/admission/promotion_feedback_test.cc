@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/in_threads.h"
-
 namespace mezz {
 namespace {
 
@@ -55,12 +53,6 @@ TEST(PromotionFeedback, A64thOfTheKeysKeepsItAlive) {
   int promoted = 0;
   for (uint64_t key = 0; key < 64'000; ++key) promoted += feedback.Promotes(kHot, kHot, key * 0x9e3779b97f4a7c15ull);
   EXPECT_NEAR(promoted, 1000, 150);
-}
-
-TEST(PromotionFeedback, ThreadsShareIt) {
-  PromotionFeedback feedback;
-  test::InThreads(4, [&](int) { Evict(&feedback, 50'000, 0); });
-  EXPECT_EQ(feedback.offset(), PromotionFeedback::kOffsetMax);
 }
 
 }  // namespace

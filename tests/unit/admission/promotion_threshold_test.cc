@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "tests/support/in_threads.h"
 #include "tests/support/random.h"
 
 namespace mezz {
@@ -107,22 +106,6 @@ TEST(PromotionThreshold, WorksForOneBlockAndForNone) {
     }
     EXPECT_GT(threshold.Frequency(10, kGain), 100) << "the one block returns at each look-up";
   }
-}
-
-// However many end windows at once, no look-up is lost and no return counted twice: the rate stays what it is.
-TEST(PromotionThreshold, ThreadsMayDoAllOfItAtOnce) {
-  PromotionThreshold threshold(kDramBlocks);
-  test::InThreads(4, [&](uint64_t thread) {
-    for (uint64_t i = 0; i < 30'000; ++i) {
-      const uint64_t hash = Mix(thread << 32 | i);
-      threshold.OnEviction(hash);
-      threshold.OnDrop(hash);
-      threshold.OnMiss(hash);
-      threshold.OnLookups(1 + i % 1500);
-      EXPECT_GE(threshold.Frequency(10, kGain), 0);
-      if (i % 1000 == 0) threshold.SetCapacity(1 + i % 7 * kDramBlocks);
-    }
-  });
 }
 
 }  // namespace

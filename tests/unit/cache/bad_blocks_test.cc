@@ -26,10 +26,7 @@ class BadBlocksTest : public testing::Test {
     if (status.ok()) tier_->WaitUntilRecovered();
     return status;
   }
-  void Open(std::vector<BadRange> bad = {}) {
-    const Status status = TryOpen(std::move(bad));
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
+  void Open(std::vector<BadRange> bad = {}) { ASSERT_EQ(TryOpen(std::move(bad)).message(), ""); }
   void PutAll(uint64_t begin, uint64_t end) {
     for (uint64_t n = begin; n < end; ++n)
       ASSERT_EQ(tier_->Put(Key(1 + n), BlockRole::kData, Payload(n, 0, kBytes)), PutResult::kStored);
@@ -57,12 +54,12 @@ const std::vector<BadRange> kTwo = {{3 * kSegment + 4096, 3 * kSegment + 8192}, 
 TEST_F(BadBlocksTest, AreNeverTouchedAndTheirSegmentsNeverUsed) {
   Open(kTwo);
   EXPECT_NE(told_.find("2 of its 16 segments"), std::string::npos) << told_;
-  EXPECT_EQ(tier_->capacity_bytes(), 14 * kSegment);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 14 * kSegment);
   PutAll(0, 3000);
   EXPECT_GT(Served(3000), 11 * 60u);
-  EXPECT_LE(tier_->usage_bytes(), 14 * kSegment);
-  EXPECT_EQ(tier_->quarantined_bytes(), 2 * kSegment);
-  EXPECT_FALSE(tier_->is_closed());
+  EXPECT_LE(tier_->figures().usage_bytes(), 14 * kSegment);
+  EXPECT_EQ(tier_->figures().quarantined_bytes(), 2 * kSegment);
+  EXPECT_FALSE(tier_->figures().is_closed());
   test::ExpectSound(*tier_);
 }
 

@@ -79,7 +79,7 @@ TEST_F(DurableEraseFaults, BadBlocksUnderTombstonesCostAllThatAnEarlierLifeHeld)
   test::Kill(file_, &tier_);
   const uint64_t at = TombstonesAt();
   Open({{at, at + 4096}});
-  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
   EXPECT_THAT(tier_->recovery().why, HasSubstr("lost tombstones"));
   Put(1, 100);
   EXPECT_TRUE(tier_->Erase(Key(5)));
@@ -117,7 +117,7 @@ TEST_F(DurableEraseFaults, ASegmentWithoutTombstonesDoesNotStandForOneOnBadBlock
     test::Overwrite(file_.path(), (kSegments - 1) * kSegment, {reinterpret_cast<const char*>(&header), sizeof(header)});
   }
   Open({{at, at + 4096}});
-  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
 }
 
 TEST_F(DurableEraseFaults, ATombstoneThatTheMemoryDoesNotHoldCostsTheRestartAllThereIs) {
@@ -131,7 +131,7 @@ TEST_F(DurableEraseFaults, ATombstoneThatTheMemoryDoesNotHoldCostsTheRestartAllT
         EXPECT_TRUE(tier_->Erase(Key(1)));
       }
       EraseWhileStoresFail(rates, 2);
-      EXPECT_EQ(tier_->faults(), 1u);
+      EXPECT_EQ(tier_->figures().faults(), 1u);
       EXPECT_TRUE(Serves(3)) << "in this life";
       Put(30, 40);
       EXPECT_TRUE(tier_->Erase(Key(30)));
@@ -150,23 +150,23 @@ TEST_F(DurableEraseFaults, ASegmentHeaderThatTheMemoryDoesNotHoldIsNoticedByTheF
   Put(1, 20);
   EraseWhileStoresFail({.dropped = 1}, 1, /*stores=*/1);
   EXPECT_EQ(FaultyMedium::Active().failed_stores(), 1u);
-  EXPECT_EQ(tier_->faults(), 1u);
+  EXPECT_EQ(tier_->figures().faults(), 1u);
   KillAndOpen();
   EXPECT_EQ(tier_->recovery().outcome, RecoveryReport::Outcome::kRecovered) << "it is known what was erased: all";
-  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
 }
 
 TEST_F(DurableEraseFaults, WhereNoTombstoneHoldsTheTierClosesItself) {
   Open();
   for (uint64_t n = 1; n <= options_.faults_max; ++n) {
-    EXPECT_FALSE(tier_->is_closed());
+    EXPECT_FALSE(tier_->figures().is_closed());
     Put(n, n + 1);
     EraseWhileStoresFail({.flipped = 1}, n);
   }
-  EXPECT_TRUE(tier_->is_closed());
+  EXPECT_TRUE(tier_->figures().is_closed());
   test::ExpectSound(*tier_);
   KillAndOpen();
-  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
 }
 
 TEST_F(DurableEraseFaults, AfterATierThatClosedItselfTheNextBeginsCold) {
@@ -177,14 +177,14 @@ TEST_F(DurableEraseFaults, AfterATierThatClosedItselfTheNextBeginsCold) {
     EXPECT_TRUE(tier_->Erase(Key(7)));
     Damage(50);
     EXPECT_FALSE(Serves(50));
-    EXPECT_TRUE(tier_->is_closed());
-    const uint64_t written = tier_->tombstones_written();
+    EXPECT_TRUE(tier_->figures().is_closed());
+    const uint64_t written = tier_->figures().tombstones_written();
     EXPECT_FALSE(tier_->Erase(Key(8)));
-    EXPECT_EQ(tier_->tombstones_written(), written) << "nothing is left to be named";
+    EXPECT_EQ(tier_->figures().tombstones_written(), written) << "nothing is left to be named";
     if (killed) test::Kill(file_, &tier_);
     Open();
-    EXPECT_EQ(tier_->resident_blocks(), 0u);
-    EXPECT_FALSE(tier_->is_closed());
+    EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
+    EXPECT_FALSE(tier_->figures().is_closed());
   }
 }
 
@@ -199,10 +199,10 @@ TEST_F(DurableEraseFaults, AfterATierThatItsScrubFoundBrokenTheNextBeginsCold) {
   const size_t at = test::Contents(file_.path()).find({reinterpret_cast<const char*>(payload.data()), kBytes});
   ASSERT_NE(at, std::string::npos);
   test::Overwrite(file_.path(), at + 7, std::string(1, static_cast<char>(~payload[7])));  // the scrub reads meanwhile
-  while (!tier_->is_closed()) std::this_thread::yield();                                  // ctest has the last word
+  while (!tier_->figures().is_closed()) std::this_thread::yield();                        // ctest has the last word
   options_.scrub_bytes_per_second = 0;
   Open();
-  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
 }
 
 TEST_F(DurableEraseFaults, AnEraseThatClosesTheTierHoldsNoLock) {
@@ -217,7 +217,7 @@ TEST_F(DurableEraseFaults, AnEraseThatClosesTheTierHoldsNoLock) {
   Put(1, 10);
   std::memset(const_cast<std::byte*>(tier_->Find(Key(1)).payload().data()) - sizeof(layout::RecordHeader), 0xff, 16);
   EXPECT_FALSE(tier_->Erase(Key(1)));
-  EXPECT_TRUE(tier_->is_closed());
+  EXPECT_TRUE(tier_->figures().is_closed());
   EXPECT_EQ(told, 1);
 }
 

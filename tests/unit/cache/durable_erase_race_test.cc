@@ -106,7 +106,7 @@ class DurableEraseRace : public ::testing::Test {
     tier_ = test::OpenOrDie(options_);
     tier_->WaitUntilRecovered();
     EXPECT_EQ(tier_->recovery().outcome, RecoveryReport::Outcome::kRecovered);
-    EXPECT_GT(tier_->resident_blocks(), 0u);
+    EXPECT_GT(tier_->figures().resident_blocks(), 0u);
     EXPECT_FALSE(tier_->Contains(Key(key))) << "it came back";
   }
 

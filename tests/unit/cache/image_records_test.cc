@@ -97,10 +97,10 @@ TEST_P(ImageRecords, AreNeverTheSameAsOtherBytes) {
 }
 
 TEST_P(ImageRecords, TellWhatBlocksPackTo) {
-  const uint32_t before = tier_->PackedBytesExpected(4096);
+  const uint32_t before = tier_->figures().PackedBytesExpected(4096);
   for (uint64_t n = 0; n < 2000; ++n) ASSERT_EQ(Put(n, kBytes, 900), PutResult::kStored);
-  EXPECT_LT(tier_->PackedBytesExpected(4096), before);
-  EXPECT_NEAR(tier_->PackedBytesExpected(4096), 4096 * 916 / 4000, 40);
+  EXPECT_LT(tier_->figures().PackedBytesExpected(4096), before);
+  EXPECT_NEAR(tier_->figures().PackedBytesExpected(4096), 4096 * 916 / 4000, 40);
 }
 
 TEST(ImagePays, WhereAnEighthOfTheRecordIsSaved) {

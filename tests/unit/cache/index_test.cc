@@ -35,8 +35,6 @@ TEST(IndexWord, KeepsWhatItPacks) {
   }
 }
 
-const auto kNoAge = [](IndexWord) { return uint64_t{0}; };
-
 // The promise behind ten bytes of DRAM a block: filled to its nominal number of blocks and then churned at random, the
 // index displaces under 1 % of what is inserted.
 TEST(Index, DisplacesUnderOnePercentAtItsNominalLoad) {

@@ -183,6 +183,12 @@ class KeyedRecords : public ::testing::Test {
     header.checksum = record::HeaderChecksum(header);
     std::memcpy(at, &header, sizeof(header));
   }
+  // Changes a byte of the block.
+  void Forge(uint64_t n, size_t byte = 0) {
+    std::byte* const at = RecordOf(n);
+    at[sizeof(record::Header) + byte] ^= std::byte{1};
+    Repair(at);
+  }
 
   const test::ScratchFile file_;
   ScmOptions options_;
@@ -191,7 +197,7 @@ class KeyedRecords : public ::testing::Test {
 
 TEST_F(KeyedRecords, OfEverySizeAreServed) {
   Open();
-  const size_t most = tier_->max_block_bytes();
+  const size_t most = tier_->figures().max_block_bytes();
   uint64_t n = 1;
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{16}, size_t{4095}, size_t{8192}, size_t{8208}, size_t{8224},
                              size_t{8225}, size_t{16'464}, size_t{16'480}, size_t{100'000}, most}) {
@@ -207,7 +213,7 @@ TEST_F(KeyedRecords, AreComparedAndListedByTheirOwnBytes) {
   const auto block = Payload(1, 0, kBytes);
   ASSERT_EQ(Put(1, block), PutResult::kStored);
   EXPECT_EQ(tier_->Compare(Key(1), block.size(), SpanSource{block}), Held::kSame);
-  tier_->ForEach([](const BlockKey&, size_t bytes, BlockRole) { EXPECT_EQ(bytes, kBytes); });
+  tier_->figures().ForEach([](const BlockKey&, size_t bytes, BlockRole) { EXPECT_EQ(bytes, kBytes); });
   EXPECT_EQ(tier_->Audit().resident_logical_bytes, kBytes);
 }
 
@@ -224,9 +230,9 @@ TEST_F(KeyedRecords, LiveAsOthersDo) {
   test::ExpectSound(*tier_);
   EXPECT_GT(Count(Event::kScmSecondChance), 0u);
   EXPECT_GT(Count(Event::kDictionaryWritten), 0u);
-  const uint64_t resident = tier_->resident_blocks();
+  const uint64_t resident = tier_->figures().resident_blocks();
   Open();
-  EXPECT_GE(tier_->resident_blocks(), resident * 9 / 10);
+  EXPECT_GE(tier_->figures().resident_blocks(), resident * 9 / 10);
   uint64_t served = 0;
   for (uint64_t n = 1; n < 6000; ++n) served += Serves(n, block(n)) ? 1 : 0;
   EXPECT_GE(served, resident * 9 / 10);
@@ -324,12 +330,10 @@ TEST_F(KeyedRecords, TooShortForACodeAreMisses) {
 TEST_F(KeyedRecords, AreScrubbedToo) {
   Open();
   ASSERT_EQ(Put(1, Payload(1, 0, kBytes)), PutResult::kStored);
-  std::byte* const at = RecordOf(1);
-  at[sizeof(record::Header)] ^= std::byte{1};
-  Repair(at);
+  Forge(1);
   tier_->Scrub(1 << 20);
   EXPECT_EQ(Count(Event::kScmChecksumMismatch), 1u);
-  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
 }
 
 // It writes packed records itself, with codes of ours.
@@ -341,9 +345,7 @@ TEST_F(KeyedRecords, ForgedAreNotPackedByReclaim) {
     ASSERT_EQ(Put(n, PackablePayload(n, 0, kBytes)), PutResult::kStored);
     for (int hits = 0; hits < 3; ++hits) ASSERT_TRUE(Serves(n, PackablePayload(n, 0, kBytes)));
     if (n % 2 == 0) continue;
-    std::byte* const at = RecordOf(n);
-    at[sizeof(record::Header) + 1000] ^= std::byte{1};
-    Repair(at);
+    Forge(n, 1000);
   }
   for (uint64_t n = 1000; n < turns && Count(Event::kScmSegmentReclaimed) < 4; ++n)
     ASSERT_EQ(Put(n, Payload(n, 0, kBytes)), PutResult::kStored);
@@ -409,7 +411,7 @@ TEST_F(KeyedRecords, OfAnotherKeyOrOfNoneAreDiscarded) {
     options_.recovery = Recovery::kWarm;
     Open();
     EXPECT_THAT(tier_->recovery().ToString(), AllOf(HasSubstr(why), HasSubstr("discarded")));
-    EXPECT_EQ(tier_->resident_blocks(), 0u);
+    EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
   }
 }
 
@@ -434,9 +436,7 @@ TEST_F(KeyedRecords, BehindAChangedSuperblockAreDiscarded) {
 TEST_F(KeyedRecords, AreInspectedWithTheirKey) {
   Open();
   for (uint64_t n = 1; n <= 2; ++n) ASSERT_EQ(Put(n, Payload(n, 0, kBytes)), PutResult::kStored);
-  std::byte* const at = RecordOf(1);
-  at[sizeof(record::Header)] ^= std::byte{1};
-  Repair(at);
+  Forge(1);
   tier_.reset();
   std::string all = test::Contents(file_.path());
   const auto inspect = [&](const VerifyKey* key) {

@@ -56,10 +56,7 @@ class LostMemoryTest : public testing::Test {
     if (status.ok()) tier_->WaitUntilRecovered();
     return status;
   }
-  void Open(const std::vector<uint64_t>& lost = {}) {
-    const Status status = TryOpen(lost);
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
+  void Open(const std::vector<uint64_t>& lost = {}) { ASSERT_EQ(TryOpen(lost).message(), ""); }
   PutResult Put(uint64_t n) {
     return tier_->Put(Key(1 + n), BlockRole::kData, test::PackablePayload(n, 0, kBytes), Generation::kYoung,
                       Form::kPacked);
@@ -88,7 +85,7 @@ class LostMemoryTest : public testing::Test {
   void LosePage(uint64_t offset) { FaultyMedium::Active().LosePage(offset); }
   void ExpectQuarantinedByTheNextPut(uint64_t segments) {
     ASSERT_NE(Put(100'000), PutResult::kTooLarge);
-    EXPECT_EQ(tier_->quarantined_bytes(), segments * kSegment);
+    EXPECT_EQ(tier_->figures().quarantined_bytes(), segments * kSegment);
   }
 
   const test::ScratchFile file_;
@@ -101,12 +98,12 @@ TEST_F(LostMemoryTest, AHeaderIsAMissAndItsSegmentIsQuarantined) {
   PutAll(0, 100);
   LosePage(OffsetOf(5));
   EXPECT_FALSE(tier_->Find(Key(6)));
-  EXPECT_EQ(tier_->faults(), 1u);
-  EXPECT_EQ(tier_->bus_errors(), 1u);
+  EXPECT_EQ(tier_->figures().faults(), 1u);
+  EXPECT_EQ(tier_->figures().bus_errors(), 1u);
   EXPECT_EQ(tier_->counters().Snapshot()[Event::kScmDamagedHeader], 1u);
   ExpectQuarantinedByTheNextPut(1);
   EXPECT_GT(Served(100), 40u);
-  EXPECT_EQ(tier_->faults(), 1u) << "nobody went there again";
+  EXPECT_EQ(tier_->figures().faults(), 1u) << "nobody went there again";
   test::ExpectSound(*tier_);
 }
 
@@ -142,8 +139,8 @@ TEST_F(LostMemoryTest, APayloadIsAMissWhereItIsRead) {
     }
     block.Release();
     EXPECT_FALSE(tier_->Find(Key(6)));
-    EXPECT_GE(tier_->bus_errors(), 1u);
-    EXPECT_EQ(tier_->faults(), tier_->bus_errors()) << "each counts once";
+    EXPECT_GE(tier_->figures().bus_errors(), 1u);
+    EXPECT_EQ(tier_->figures().faults(), tier_->figures().bus_errors()) << "each counts once";
     ExpectQuarantinedByTheNextPut(1);
     test::ExpectSound(*tier_);
   }
@@ -161,7 +158,7 @@ TEST_F(LostMemoryTest, APackedRecordIsAMissWhereItIsUnpacked) {
     ASSERT_EQ(block.form(), Form::kPacked);
     LosePage(OffsetOf(5));
     EXPECT_TRUE(test::BytesOf(block).empty());
-    EXPECT_EQ(tier_->bus_errors(), 2u) << "the payload, and then its header";
+    EXPECT_EQ(tier_->figures().bus_errors(), 2u) << "the payload, and then its header";
     block.Release();
     ExpectQuarantinedByTheNextPut(1);
     EXPECT_FALSE(tier_->Find(Key(6)));
@@ -189,7 +186,7 @@ TEST_F(LostMemoryTest, NoMemoryForACopyIsAMissThatKeepsTheRecord) {
     const CounterSnapshot counters = tier_->counters().Snapshot();
     EXPECT_EQ(counters[Event::kAllocationFailed], 1u);
     EXPECT_EQ(counters[Event::kScmChecksumMismatch] + counters[Event::kScmUnpackFailed], 0u);
-    EXPECT_EQ(tier_->faults(), 0u);
+    EXPECT_EQ(tier_->figures().faults(), 0u);
     EXPECT_EQ(Served(10), 10u);
   }
 }
@@ -204,7 +201,7 @@ TEST_F(LostMemoryTest, APutThatIsNotTakenIsRefusedAndTheNextOnesGoElsewhere) {
   for (uint64_t n = 10; n < 60; ++n) refused += Put(n) != PutResult::kStored ? 1 : 0;
   EXPECT_GE(refused, 1u);
   EXPECT_LE(refused, 2u) << "a segment that failed is left at once";
-  EXPECT_EQ(tier_->quarantined_bytes(), kSegment);
+  EXPECT_EQ(tier_->figures().quarantined_bytes(), kSegment);
   EXPECT_GT(Served(60), 40u);
   test::ExpectSound(*tier_);
 }
@@ -222,10 +219,10 @@ TEST_F(LostMemoryTest, ReclaimGoesOnOverIt) {
       if (n % 500 == 250) LosePage((2 + n / 500) * kSegment + n * 64 % kSegment);
     }
     EXPECT_GT(stored, 2950u);
-    EXPECT_GE(tier_->bus_errors(), 5u) << "the last may be to come";
-    EXPECT_GE(tier_->quarantined_bytes(), 5 * kSegment);
+    EXPECT_GE(tier_->figures().bus_errors(), 5u) << "the last may be to come";
+    EXPECT_GE(tier_->figures().quarantined_bytes(), 5 * kSegment);
     EXPECT_GT(Served(3000), 300u);
-    EXPECT_FALSE(tier_->is_closed());
+    EXPECT_FALSE(tier_->figures().is_closed());
     test::ExpectSound(*tier_);
   }
 }
@@ -236,9 +233,9 @@ TEST_F(LostMemoryTest, WhatReclaimCannotCopyIsGone) {
   PutAll(0, 40);
   LosePage(OffsetOf(5) + kBytes);
   for (uint64_t n = 100; n < 1500; ++n) (void)Put(n);
-  EXPECT_EQ(tier_->bus_errors(), 1u);
+  EXPECT_EQ(tier_->figures().bus_errors(), 1u);
   EXPECT_FALSE(tier_->Find(Key(6)));
-  EXPECT_EQ(tier_->quarantined_bytes(), kSegment);
+  EXPECT_EQ(tier_->figures().quarantined_bytes(), kSegment);
   test::ExpectSound(*tier_);
 }
 
@@ -253,7 +250,7 @@ TEST_F(LostMemoryTest, ARestartFindsWhatIsNotThere) {
     const uint64_t served = Served(400);
     EXPECT_GT(served, 320u);
     EXPECT_LT(served, 400u);
-    EXPECT_GE(tier_->bus_errors(), 1u);
+    EXPECT_GE(tier_->figures().bus_errors(), 1u);
     ExpectQuarantinedByTheNextPut(2);
     test::ExpectSound(*tier_);
     tier_.reset();
@@ -318,12 +315,12 @@ TEST_F(LostMemoryTest, AFileThatIsCutOffClosesTheTier) {
     const uint64_t served = Served(600);
     EXPECT_LT(served, 300u);
     for (uint64_t n = 600; n < 2000; ++n) (void)Put(n);
-    EXPECT_TRUE(tier_->is_closed());
+    EXPECT_TRUE(tier_->figures().is_closed());
     EXPECT_EQ(Served(2000), 0u);
     EXPECT_NE(why.find("is closed"), std::string::npos) << why;
     tier_.reset();
     Open();
-    EXPECT_FALSE(tier_->is_closed());
+    EXPECT_FALSE(tier_->figures().is_closed());
     (void)Served(2000);
     PutAll(2000, 2010);
     test::ExpectSound(*tier_);
@@ -351,7 +348,7 @@ TEST_F(LostMemoryTest, AllOfItsUsesSurviveIt) {
   for (uint64_t n = 500; n < 1500; ++n) (void)Put(n);
   tier_->EraseAll();
   EXPECT_EQ(Served(1500), 0u);
-  EXPECT_GT(tier_->bus_errors(), 0u);
+  EXPECT_GT(tier_->figures().bus_errors(), 0u);
 }
 
 }  // namespace

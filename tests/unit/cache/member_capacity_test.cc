@@ -35,11 +35,11 @@ class MemberCapacityTest : public test::SeveralMediaTest {
     EXPECT_TRUE(status.ok()) << status.message();
   }
   void ExpectRefused(size_t member, uint64_t bytes, const ::testing::Matcher<std::string>& why) {
-    const uint64_t capacity = tier_->capacity_bytes();
+    const uint64_t capacity = tier_->figures().capacity_bytes();
     const Status status = tier_->SetMemberCapacity(member, bytes);
     EXPECT_FALSE(status.ok());
     EXPECT_THAT(status.message(), why);
-    EXPECT_EQ(tier_->capacity_bytes(), capacity);
+    EXPECT_EQ(tier_->figures().capacity_bytes(), capacity);
   }
   // What lies on one of the media behind its superblock.
   std::string BytesOf(size_t member) const {
@@ -63,15 +63,15 @@ TEST_F(MemberCapacityTest, WhatLayOnAnEmptiedOneIsOnTheOther) {
     Resize(emptied, 0);
     EXPECT_EQ(UsedOf(emptied), 0u);
     EXPECT_EQ(Found(0, kFew), kFew);
-    EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
-    EXPECT_EQ(tier_->MembersNow()[emptied].bytes, 0u);
+    EXPECT_EQ(tier_->figures().capacity_bytes(), 8 * kMiB);
+    EXPECT_EQ(tier_->figures().MembersNow()[emptied].bytes, 0u);
     const std::string left = BytesOf(emptied);
     PutAll(kFew, kMany);
     EXPECT_EQ(UsedOf(emptied), 0u);
     EXPECT_TRUE(BytesOf(emptied) == left) << "nothing is written there any more";
     EXPECT_GT(Found(0, kMany), 1100u);
     Resize(emptied, 8 * kMiB);
-    EXPECT_EQ(tier_->capacity_bytes(), 16 * kMiB);
+    EXPECT_EQ(tier_->figures().capacity_bytes(), 16 * kMiB);
     PutAll(kMany, 2 * kMany);
     EXPECT_GE(UsedOf(emptied), 8 * kMiB - 3 * kSegment);
     EXPECT_GT(Found(0, 2 * kMany), 2300u);
@@ -111,7 +111,7 @@ TEST_F(MemberCapacityTest, WhatAShareReservesMovesToo) {
   UseFiles(8 * kMiB, 8 * kMiB);
   Open();
   ShareId share{};
-  ASSERT_TRUE(tier_->AddShare("a", {.reserved_percent = 40}, &share).ok());
+  ASSERT_TRUE(tier_->shares().Add("a", {.reserved_percent = 40}, &share).ok());
   constexpr uint64_t kOfShare = 480;  // 12 segments: 40 % of those that are left
   Resize(1, 0);
   for (uint64_t n = 0; n < kOfShare; ++n) ASSERT_EQ(PutFor(share, n), PutResult::kStored);
@@ -128,7 +128,7 @@ TEST_F(MemberCapacityTest, AShareWithAMaximumKeepsWhatIsHot) {
   UseFiles(8 * kMiB, 8 * kMiB);
   Open();
   ShareId share{};
-  ASSERT_TRUE(tier_->AddShare("a", {.max_percent = 40}, &share).ok());
+  ASSERT_TRUE(tier_->shares().Add("a", {.max_percent = 40}, &share).ok());
   for (uint64_t n = 0; n < 1000; ++n) {
     ASSERT_EQ(PutFor(share, n), PutResult::kStored);
     for (int hit = 0; n % 5 == 0 && hit < 3; ++hit) EXPECT_EQ(Found(n, n + 1), 1u);
@@ -148,10 +148,10 @@ TEST_F(MemberCapacityTest, WhoWaitsWaitsForOneSegment) {
     ASSERT_EQ(Put(n), PutResult::kStored);
     for (int hit = 0; hit < 3; ++hit) (void)tier_->Find(Key(1 + n));
   }
-  (void)tier_->TakeLongestReclaim();
+  (void)tier_->figures().TakeLongestReclaim();
   const uint64_t before = Count(Event::kScmSecondChanceBytes);
   Resize(1, 0);
-  EXPECT_LE(tier_->TakeLongestReclaim(), kSegment / kBlock);
+  EXPECT_LE(tier_->figures().TakeLongestReclaim(), kSegment / kBlock);
   EXPECT_LT(Count(Event::kScmSecondChanceBytes) - before, 64 * kMiB) << "a few others' for each segment that moves";
   EXPECT_GT(Found(0, 5000), 2300u);
 }
@@ -162,15 +162,15 @@ TEST_F(MemberCapacityTest, LevelsShareTheWholeTiersLimitAnew) {
   Resize(0, 0);
   EXPECT_TRUE(tier_->SetCapacity(12 * kMiB).ok());
   Resize(0, 4 * kMiB);
-  EXPECT_EQ(tier_->capacity_bytes(), 12 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 12 * kMiB);
   Resize(1, 0);
   EXPECT_TRUE(tier_->SetCapacity(3 * kMiB).ok());
-  EXPECT_EQ(tier_->capacity_bytes(), 3 * kMiB) << "all of the fast one's";
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 3 * kMiB) << "all of the fast one's";
   Resize(1, 8 * kMiB);
-  EXPECT_EQ(tier_->capacity_bytes(), 3 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 3 * kMiB);
   EXPECT_TRUE(tier_->SetCapacity(6 * kMiB).ok());
   Resize(0, 0);
-  EXPECT_EQ(tier_->capacity_bytes(), 6 * kMiB) << "all of the slow one's";
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 6 * kMiB) << "all of the slow one's";
   PutAll(0, kSome);
   EXPECT_GT(Found(0, kSome), 850u);
   test::ExpectSound(*tier_);
@@ -181,22 +181,22 @@ TEST_F(MemberCapacityTest, APartOfOneIsKept) {
   PutAll(0, kMany);
   Resize(1, 3 * kMiB);
   EXPECT_LE(UsedOf(1), 3 * kMiB);
-  EXPECT_EQ(tier_->capacity_bytes(), 7 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 7 * kMiB);
   PutAll(kMany, 2 * kMany);
   EXPECT_LE(UsedOf(1), 3 * kMiB);
   EXPECT_GE(UsedOf(1), 3 * kMiB - 3 * kSegment);
   EXPECT_GT(Found(kMany, 2 * kMany), 900u);
   // The whole tier's size still counts, in either order.
   EXPECT_TRUE(tier_->SetCapacity(5 * kMiB).ok());
-  EXPECT_EQ(tier_->capacity_bytes(), 5 * kMiB);
-  EXPECT_LE(tier_->usage_bytes(), 5 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 5 * kMiB);
+  EXPECT_LE(tier_->figures().usage_bytes(), 5 * kMiB);
   Resize(1, 8 * kMiB);
-  EXPECT_EQ(tier_->capacity_bytes(), 5 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 5 * kMiB);
   EXPECT_TRUE(tier_->SetCapacity(0).ok());
-  EXPECT_EQ(tier_->usage_bytes(), 0u);
+  EXPECT_EQ(tier_->figures().usage_bytes(), 0u);
   Resize(1, 0);
   EXPECT_TRUE(tier_->SetCapacity(12 * kMiB).ok());
-  EXPECT_EQ(tier_->capacity_bytes(), 4 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 4 * kMiB);
   PutAll(0, kFew);
   EXPECT_EQ(UsedOf(1), 0u);
   EXPECT_GT(Found(0, kFew), 500u);
@@ -234,11 +234,11 @@ TEST_F(MemberCapacityTest, AFailedOneIsRefused) {
   FaultyMedium::Active().LoseMember(1);
   (void)Found(0, kFew);
   PutAll(kFew, 2 * kFew);
-  ASSERT_TRUE(tier_->MembersNow()[1].is_out);
+  ASSERT_TRUE(tier_->figures().MembersNow()[1].is_out);
   ExpectRefused(1, 0, AllOf(HasSubstr("has failed"), HasSubstr("reopen")));
   ExpectRefused(0, 0, HasSubstr("leaves the tier 0 segments"));
   Resize(0, 3 * kMiB);
-  EXPECT_EQ(tier_->capacity_bytes(), 3 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 3 * kMiB);
   PutAll(0, kFew);
   test::ExpectSound(*tier_);
 }
@@ -252,7 +252,7 @@ TEST_F(MemberCapacityTest, WhatIsQuarantinedIsNotLeft) {
   for (uint64_t segment = 1; segment < 7; ++segment) FaultyMedium::Active().LosePage(segment * kSegment + 8192);
   (void)Found(0, kMany);
   PutAll(0, kSome);
-  ASSERT_GE(tier_->quarantined_bytes(), 6 * kSegment);
+  ASSERT_GE(tier_->figures().quarantined_bytes(), 6 * kSegment);
   Resize(1, 0);
   ExpectRefused(0, 8 * kSegment, HasSubstr("leaves the tier 2 segments"));
 }
@@ -267,13 +267,13 @@ TEST_F(MemberCapacityTest, OneThatFailsWhileItIsEmptiedLosesWhatItHeld) {
   for (uint64_t n = 0; n < kAll; n += 200) pinned.push_back(tier_->Find(Key(1 + n)));
   FaultyMedium::Active().LoseMember(0);
   (void)tier_->SetMemberCapacity(0, 0);
-  EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 8 * kMiB);
   pinned.clear();
   EXPECT_THAT(trouble_, HasSubstr("goes on with the others"));
   PutAll(kAll, kAll + 10);
   EXPECT_NEAR(static_cast<double>(Found(0, kAll)), kAll / 2., kAll / 10.);
-  EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
-  EXPECT_FALSE(tier_->is_closed());
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 8 * kMiB);
+  EXPECT_FALSE(tier_->figures().is_closed());
   test::ExpectSound(*tier_);
 }
 
@@ -287,8 +287,8 @@ TEST_F(MemberCapacityTest, WithoutTheLastOneInUseNothingIsStoredUntilAnotherIs) 
   (void)Found(0, kFew);
   EXPECT_EQ(Put(0), PutResult::kNoSpace) << "no reader is in the way";
   EXPECT_THAT(trouble_, HasSubstr("the last of its media in use"));
-  EXPECT_EQ(tier_->MembersNow()[1].bytes, 0u);
-  EXPECT_EQ(tier_->capacity_bytes(), 0u);
+  EXPECT_EQ(tier_->figures().MembersNow()[1].bytes, 0u);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 0u);
   Resize(0, 8 * kMiB);
   PutAll(0, 10);
   EXPECT_EQ(Found(0, 10), 10u);
@@ -333,7 +333,7 @@ TEST_F(MemberCapacityTest, ARestartFindsWhatMoved) {
       options_.recovery = end == End::kReplaced ? Recovery::kWarm : Recovery::kRequire;
       Open();
       EXPECT_EQ(tier_->recovery().from_snapshot, end == End::kClosed);
-      EXPECT_EQ(tier_->capacity_bytes(), 16 * kMiB) << "all of it again";
+      EXPECT_EQ(tier_->figures().capacity_bytes(), 16 * kMiB) << "all of it again";
       uint64_t found = 0;
       for (uint64_t n = 0; n < kFew; ++n) found += Found(n, n + 1, n % 3 == 0 ? 1 : 0);
       EXPECT_EQ(found, kFew);
@@ -397,23 +397,6 @@ TEST_F(MemberCapacityTest, WhatWasErasedNeverComesBack) {
       test::ExpectSound(*tier_);
     }
   }
-}
-
-TEST_F(MemberCapacityTest, AFastOneMovesToTheSlow) {
-  options_.members[1].level = Level::kSlow;
-  Open();
-  PutAll(0, kFew / 2);
-  ASSERT_EQ(UsedOf(1), 0u);
-  Resize(0, 0);
-  EXPECT_EQ(Found(0, kFew / 2), kFew / 2);
-  EXPECT_EQ(UsedOf(0), 0u);
-  PutAll(kFew / 2, kMany);
-  EXPECT_EQ(UsedOf(0), 0u);
-  EXPECT_GT(Found(0, kMany), 1100u);
-  Resize(0, 4 * kMiB);
-  PutAll(kMany, 2 * kMany);
-  EXPECT_GE(UsedOf(0), 4 * kMiB - 3 * kSegment);
-  test::ExpectSound(*tier_);
 }
 
 class DroppingJudge : public SurvivorJudge {
@@ -519,7 +502,7 @@ TEST_F(MemberCapacityTest, WhileThreadsPutAndFind) {
     resizer.join();
     sizer.join();
     EXPECT_GT(Count(Event::kScmSecondChance), 100u);
-    EXPECT_EQ(tier_->capacity_bytes(), 12 * kMiB);
+    EXPECT_EQ(tier_->figures().capacity_bytes(), 12 * kMiB);
     test::ExpectSound(*tier_);
   }
 }

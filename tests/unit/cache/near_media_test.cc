@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "tests/support/core_fixture.h"
 #include "tests/support/several_media.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mezz {
 namespace {
@@ -86,16 +86,12 @@ class NodeOfDeviceTest : public ::testing::Test {
     std::filesystem::create_directories(root_ / "dev/block");
     std::filesystem::create_directory_symlink(device, root_ / "dev/block" / id_);
   }
-  ~NodeOfDeviceTest() override { std::filesystem::remove_all(root_); }
-  static std::filesystem::path NewFolder() {
-    std::string name = "/tmp/mezz_sysfs_XXXXXX";
-    return mkdtemp(name.data());
-  }
   void Say(const std::string& where, const std::string& what) { std::ofstream(root_ / "devices" / where) << what; }
   int Node() const { return NodeOfDevice(file_.path(), root_); }
 
   test::ScratchFile file_;
-  std::filesystem::path root_ = NewFolder();
+  const TemporaryFolder folder_;
+  const std::filesystem::path root_ = folder_.path();
   std::string id_;
 };
 

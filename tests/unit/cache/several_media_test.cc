@@ -49,12 +49,12 @@ TEST_F(SeveralMediaTest, FillAlikeEachByItsSize) {
   Open();
   EXPECT_EQ(tier_->recovery().ToString(), "");
   PutAll(0, kFew);
-  const double all = static_cast<double>(tier_->usage_bytes());
+  const double all = static_cast<double>(tier_->figures().usage_bytes());
   EXPECT_NEAR(static_cast<double>(UsedOf(1)) / all, 2. / 3, 0.1);
   PutAll(kFew, kMany);
   EXPECT_GE(UsedOf(0), 4 * kMiB - 3 * kSegment);
   EXPECT_GE(UsedOf(1), 8 * kMiB - 3 * kSegment);
-  EXPECT_EQ(tier_->capacity_bytes(), 12 * kMiB);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 12 * kMiB);
   EXPECT_GT(Found(0, kMany), 1700u);
   test::ExpectSound(*tier_);
 }
@@ -132,15 +132,15 @@ TEST_F(SeveralMediaTest, OneThatFailsUnderLoadIsLeftOut) {
     for (uint64_t n = kMany; n < 2 * kMany; ++n) (void)Put(n);
     stop.store(true);
     for (std::thread& reader : readers) reader.join();
-    EXPECT_TRUE(tier_->MembersNow()[lost].is_out);
-    EXPECT_FALSE(tier_->MembersNow()[1 - lost].is_out);
-    EXPECT_FALSE(tier_->is_closed());
-    EXPECT_EQ(tier_->capacity_bytes(), lost == 0 ? 8 * kMiB : 4 * kMiB);
+    EXPECT_TRUE(tier_->figures().MembersNow()[lost].is_out);
+    EXPECT_FALSE(tier_->figures().MembersNow()[1 - lost].is_out);
+    EXPECT_FALSE(tier_->figures().is_closed());
+    EXPECT_EQ(tier_->figures().capacity_bytes(), lost == 0 ? 8 * kMiB : 4 * kMiB);
     EXPECT_EQ(UsedOf(lost), 0u);
     EXPECT_THAT(trouble_, AllOf(HasSubstr("goes on with the others"), HasSubstr(files_[lost].path())));
     EXPECT_EQ(std::ranges::count(trouble_, '\n'), 1);
     // As many as the other holds alone.
-    EXPECT_GT(Found(0, 2 * kMany), tier_->capacity_bytes() / (kBlock + kSegment / 8));
+    EXPECT_GT(Found(0, 2 * kMany), tier_->figures().capacity_bytes() / (kBlock + kSegment / 8));
     test::ExpectSound(*tier_);
   }
 }
@@ -152,12 +152,12 @@ TEST_F(SeveralMediaTest, OfOneThatFailedWhatWasFreeIsNotUsed) {
   FaultyMedium::Active().LoseMember(0);
   (void)Found(0, kFew / 5);
   PutAll(0, 1);
-  ASSERT_TRUE(tier_->MembersNow()[0].is_out);
-  EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
-  const uint64_t met = tier_->bus_errors();
+  ASSERT_TRUE(tier_->figures().MembersNow()[0].is_out);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 8 * kMiB);
+  const uint64_t met = tier_->figures().bus_errors();
   PutAll(kFew, 2 * kFew);
   EXPECT_EQ(Found(kFew, 2 * kFew), kFew);
-  EXPECT_EQ(tier_->bus_errors(), met) << "nothing is written there any more";
+  EXPECT_EQ(tier_->figures().bus_errors(), met) << "nothing is written there any more";
   test::ExpectSound(*tier_);
 }
 
@@ -168,7 +168,7 @@ TEST_F(SeveralMediaTest, OneThatLosesItsNameIsToldOf) {
   std::filesystem::remove(files_[1].path());
   const std::string what = told.get_future().get();
   EXPECT_THAT(what, AllOf(HasSubstr("lost its file"), HasSubstr(files_[1].path())));
-  EXPECT_EQ(what, tier_->name_trouble());
+  EXPECT_EQ(what, tier_->medium().NameTrouble());
   tier_.reset();
 }
 
@@ -223,7 +223,7 @@ TEST_F(SeveralMediaTest, OneThatIsTakenAwayLeavesTheHitRatioOfTheOtherAlone) {
     FaultyMedium::Active().LoseMember(lost);
     (void)load.Serve(kWarm);
     const double left = load.Serve(kCounted);
-    ASSERT_TRUE(tier_->MembersNow()[lost].is_out);
+    ASSERT_TRUE(tier_->figures().MembersNow()[lost].is_out);
 
     std::unique_ptr<ScmTier> other;
     ASSERT_TRUE(ScmTier::Open(test::AnonymousOptions(options_.members[1 - lost].capacity_bytes), &other).ok());
@@ -245,7 +245,7 @@ TEST_F(SeveralMediaTest, OneThatWasLeftOutComesBackEmpty) {
   const std::string before = test::Contents(files_[1].path());
   FaultyMedium::Active().LoseMember(1);
   (void)Found(0, kFew);
-  ASSERT_TRUE(tier_->MembersNow()[1].is_out);
+  ASSERT_TRUE(tier_->figures().MembersNow()[1].is_out);
   const uint64_t left = Found(0, kFew);
   EXPECT_NEAR(static_cast<double>(left), kFew / 3., kFew / 10.);
   tier_.reset();
@@ -254,7 +254,7 @@ TEST_F(SeveralMediaTest, OneThatWasLeftOutComesBackEmpty) {
   for (int life = 0; life < 2; ++life) {
     Open();
     EXPECT_EQ(trouble_, "");
-    EXPECT_FALSE(tier_->MembersNow()[1].is_out);
+    EXPECT_FALSE(tier_->figures().MembersNow()[1].is_out);
     EXPECT_EQ(Found(0, kFew), left);
     test::ExpectSound(*tier_);
     tier_.reset();
@@ -271,8 +271,8 @@ TEST_F(SeveralMediaTest, OneThatCannotBeReadAtAStartIsLeftOut) {
   ASSERT_TRUE(status.ok()) << status.message();
   tier_->WaitUntilRecovered();
   EXPECT_THAT(trouble_, AllOf(HasSubstr("lacks one of its media"), HasSubstr(files_[1].path())));
-  EXPECT_TRUE(tier_->MembersNow()[1].is_out);
-  EXPECT_EQ(tier_->capacity_bytes(), 4 * kMiB);
+  EXPECT_TRUE(tier_->figures().MembersNow()[1].is_out);
+  EXPECT_EQ(tier_->figures().capacity_bytes(), 4 * kMiB);
   const uint64_t left = Found(0, kFew);
   EXPECT_NEAR(static_cast<double>(left), kFew / 3., kFew / 10.);
   test::ExpectSound(*tier_);
@@ -280,7 +280,7 @@ TEST_F(SeveralMediaTest, OneThatCannotBeReadAtAStartIsLeftOut) {
   EXPECT_EQ(test::Contents(files_[1].path()), before) << "nobody wrote to it";
   Open();
   EXPECT_EQ(Found(0, kFew), left) << "it is used again, empty";
-  EXPECT_FALSE(tier_->MembersNow()[1].is_out);
+  EXPECT_FALSE(tier_->figures().MembersNow()[1].is_out);
 }
 
 TEST_F(SeveralMediaTest, ADurableEraseHoldsWhicheverIsLost) {

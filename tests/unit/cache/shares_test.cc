@@ -30,8 +30,7 @@ class SharesOfALogTest : public ::testing::Test {
   void TearDown() override { core.ExpectSound(); }
   ShareId Add(std::string_view name, const ShareLimits& limits) {
     ShareId id = kNoShare;
-    const Status added = log.owners().AddShare(name, limits, &id);
-    EXPECT_TRUE(added.ok()) << added.message();
+    EXPECT_EQ(log.owners().AddShare(name, limits, &id).message(), "");
     return id;
   }
   // Fills a segment for the share. False: none is to be had.
@@ -276,8 +275,7 @@ class SharesOfATierTest : public ::testing::Test {
   }
   ShareId Add(std::string_view name, const ShareLimits& limits) {
     ShareId id = kNoShare;
-    const Status added = tier->AddShare(name, limits, &id);
-    EXPECT_TRUE(added.ok()) << added.message();
+    EXPECT_EQ(tier->shares().Add(name, limits, &id).message(), "");
     return id;
   }
   PutResult Put(uint64_t key, ShareId share, Generation generation = Generation::kYoung) {
@@ -300,19 +298,6 @@ TEST_F(SharesOfATierTest, AScanTakesNoBlockBelowAReserveWhateverItWrites) {
   for (uint64_t key = 0; key < fits; ++key) ASSERT_EQ(Put(key, kept), PutResult::kStored);
   for (uint64_t key = 0; key < 12000; ++key) ASSERT_EQ(Put(100'000 + key, scan), PutResult::kStored);
   EXPECT_EQ(Resident(0, fits), fits);
-}
-
-TEST_F(SharesOfATierTest, AFullShareLeavesTheRestAlone) {
-  tier = test::OpenOrDie(test::AnonymousOptions(16 << 20));
-  const ShareId scan = Add("scan", {.max_percent = 25});
-  for (uint64_t key = 0; key < 300; ++key) ASSERT_EQ(Put(key, kNoShare), PutResult::kStored);
-  for (uint64_t key = 0; key < 8000; ++key) {
-    ASSERT_EQ(Put(100'000 + key, scan), PutResult::kStored);
-    const ScmTier::ShareUse use = tier->UseOf(scan);
-    ASSERT_LE(use.bytes, use.max_bytes + kSegmentBytesMin) << "reclaim's survivors may open one more";
-  }
-  EXPECT_EQ(Resident(0, 300), 300u);
-  EXPECT_GT(Resident(100'000 + 7900, 100'000 + 8000), 90u) << "the latest are there";
 }
 
 TEST_F(SharesOfATierTest, APutWhosePlacesInTheIndexAreAllReservedIsForgotten) {
@@ -338,16 +323,16 @@ TEST_F(SharesOfATierTest, ASmallerTierIsSmallerWhateverSharesHaveOpen) {
       ASSERT_EQ(Put(1000 * i + key, share, Generation::kProven), PutResult::kStored);
   }
   ASSERT_TRUE(tier->SetCapacity(10 * kSegmentBytesMin).ok());
-  EXPECT_LE(tier->usage_bytes(), 10 * kSegmentBytesMin);
+  EXPECT_LE(tier->figures().usage_bytes(), 10 * kSegmentBytesMin);
 }
 
 TEST_F(SharesOfATierTest, AMaximumThatIsLoweredIsKeptBeforeTheNextSegment) {
   tier = test::OpenOrDie(test::AnonymousOptions(32 << 20));
   const ShareId share = Add("share", {});
   for (uint64_t key = 0; key < 7000; ++key) ASSERT_EQ(Put(key, share), PutResult::kStored);
-  ASSERT_TRUE(tier->ChangeShare(share, {.max_percent = 10}).ok());
+  ASSERT_TRUE(tier->shares().Change(share, {.max_percent = 10}).ok());
   for (uint64_t key = 10'000; key < 10'100; ++key) ASSERT_EQ(Put(key, share), PutResult::kStored);
-  EXPECT_LE(tier->UseOf(share).bytes, tier->UseOf(share).max_bytes);
+  EXPECT_LE(tier->shares().UseOf(share).bytes, tier->shares().UseOf(share).max_bytes);
 }
 
 TEST_F(SharesOfATierTest, ARecoveryKeepsReservesAndMaxima) {
@@ -368,7 +353,7 @@ TEST_F(SharesOfATierTest, ARecoveryKeepsReservesAndMaxima) {
   for (uint64_t key = 200'000; key < 210'000; ++key) (void)Put(key, scan);
   tier->WaitUntilRecovered();
   EXPECT_EQ(Resident(1, 1500), 1499u);
-  EXPECT_LE(tier->UseOf(large).bytes, tier->UseOf(large).max_bytes);
+  EXPECT_LE(tier->shares().UseOf(large).bytes, tier->shares().UseOf(large).max_bytes);
 }
 
 // Which needs room to write before it knows its shares, and for the snapshot of its index after they have gone.
@@ -385,8 +370,8 @@ TEST_F(SharesOfATierTest, ARestartOfAFullTierGivesUpNothingThatIsReserved) {
     if (killed) {
       test::Kill(file, &tier);
     } else {
-      tier->RemoveShare(kept);
-      tier->RemoveShare(scan);
+      tier->shares().Remove(kept);
+      tier->shares().Remove(scan);
     }
     tier.reset();
     tier = test::OpenOrDie(options);
@@ -404,7 +389,7 @@ TEST_F(SharesOfATierTest, WhatReclaimSparesStaysInItsShare) {
   const ShareId mine = Add("mine", {.max_percent = 25});
   for (uint64_t key = 0; key < 6000; ++key) ASSERT_EQ(Put(key, mine, Generation::kProven), PutResult::kStored);
   EXPECT_GT(tier->counters().Snapshot()[Event::kScmSecondChance], 100u);
-  EXPECT_EQ(tier->UseOf(kNoShare).bytes, 0u);
+  EXPECT_EQ(tier->shares().UseOf(kNoShare).bytes, 0u);
 }
 
 TEST_F(SharesOfATierTest, ARestartGivesEachNameItsBlocksInWhateverOrderTheyCome) {
@@ -415,18 +400,18 @@ TEST_F(SharesOfATierTest, ARestartGivesEachNameItsBlocksInWhateverOrderTheyCome)
     const ShareId a = Add("a", {}), b = Add("b", {});
     for (uint64_t key = 1; key < 100; ++key) ASSERT_EQ(Put(key, a), PutResult::kStored);
     for (uint64_t key = 1000; key < 1200; ++key) ASSERT_EQ(Put(key, b), PutResult::kStored);
-    const uint64_t of_a = tier->UseOf(a).bytes, of_b = tier->UseOf(b).bytes;
+    const uint64_t of_a = tier->shares().UseOf(a).bytes, of_b = tier->shares().UseOf(b).bytes;
     EXPECT_LT(of_a, of_b);
     if (killed) test::Kill(file, &tier);
     tier.reset();
     tier = test::OpenOrDie(options);
     const ShareId early = Add("b", {.reserved_percent = 20});
     tier->WaitUntilRecovered();
-    EXPECT_EQ(tier->UseOf(early).bytes, of_b) << (killed ? "killed" : "closed");
-    EXPECT_EQ(tier->UseOf(kNoShare).bytes, of_a) << "nobody has claimed it";
+    EXPECT_EQ(tier->shares().UseOf(early).bytes, of_b) << (killed ? "killed" : "closed");
+    EXPECT_EQ(tier->shares().UseOf(kNoShare).bytes, of_a) << "nobody has claimed it";
     const ShareId late = Add("a", {});
-    EXPECT_EQ(tier->UseOf(late).bytes, of_a);
-    EXPECT_EQ(tier->UseOf(kNoShare).bytes, 0u);
+    EXPECT_EQ(tier->shares().UseOf(late).bytes, of_a);
+    EXPECT_EQ(tier->shares().UseOf(kNoShare).bytes, 0u);
     EXPECT_EQ(Resident(1, 100) + Resident(1000, 1200), 299u);
     test::ExpectSound(*tier);
     tier.reset();
@@ -448,7 +433,7 @@ TEST_F(SharesOfATierTest, ManyThreadsKeepEachShareWithinItsLimits) {
   }
   threads.emplace_back([&] {
     for (unsigned percent = 20; !stop.load(); percent = percent == 20 ? 40 : 20)
-      EXPECT_TRUE(tier->ChangeShare(few, {.max_percent = percent}).ok());
+      EXPECT_TRUE(tier->shares().Change(few, {.max_percent = percent}).ok());
   });
   for (size_t i = 0; i < 3; ++i) threads[i].join();
   stop.store(true);

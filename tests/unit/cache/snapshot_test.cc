@@ -210,7 +210,7 @@ TEST_P(SnapshotOfAnyTier, HoldsWhatWasHeldAndAScanFindsNothingElse) {
     Write(closed);
     Open();
     ASSERT_TRUE(tier_->recovery().from_snapshot) << tier_->recovery().no_snapshot;
-    EXPECT_EQ(tier_->recovery().records, tier_->resident_blocks());
+    EXPECT_EQ(tier_->recovery().records, tier_->figures().resident_blocks());
     ASSERT_NO_FATAL_FAILURE(test::ExpectSound(*tier_));
     const auto loaded = All(*tier_, kKeys);
     size_t both = 0;
@@ -235,16 +235,16 @@ TEST_F(SnapshotTest, OfAFullMediumCostsAFewSegmentsOnce) {
   Open();
   uint64_t puts = 3 * kSegments * 62;
   PutAll(1, puts);
-  const auto unused = [&] { return kSegments - tier_->usage_bytes() / kSegmentBytesMin; };
+  const auto unused = [&] { return kSegments - tier_->figures().usage_bytes() / kSegmentBytesMin; };
   for (; unused() > 2 && puts < 4 * kSegments * 62; ++puts) PutAll(puts, puts + 1);
   ASSERT_LE(unused(), 2u) << "so that one has to be given up";
-  uint64_t before = tier_->resident_blocks();
+  uint64_t before = tier_->figures().resident_blocks();
   for (int life = 0; life < 4; ++life) {
     Open();
     ASSERT_TRUE(tier_->recovery().from_snapshot) << tier_->recovery().no_snapshot;
     EXPECT_THAT(tier_->recovery().ToString(), HasSubstr("snapshot of its index"));
     EXPECT_EQ(tier_->recovery().dropped, 0u) << "it names nothing that was given up";
-    const uint64_t now = tier_->resident_blocks();
+    const uint64_t now = tier_->figures().resident_blocks();
     EXPECT_GE(now + (life == 0 ? 3 * 63 : 0), before);
     EXPECT_TRUE(life != 0 || now < before);
     EXPECT_EQ(ServedOf(1, puts), now);
@@ -281,7 +281,7 @@ TEST_F(SnapshotTest, OfAFileWithoutANameIsNotWritten) {
     std::ifstream file(file_.path(), std::ios::binary);
     if (removed) {
       std::filesystem::remove(file_.path());
-      EXPECT_TRUE(tier_->is_nameless());
+      EXPECT_TRUE(tier_->medium().IsNameless());
       EXPECT_THAT(told.get_future().get(), HasSubstr("removed or replaced"));
     }
     tier_.reset();

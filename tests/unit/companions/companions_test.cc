@@ -5,11 +5,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
-#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -45,35 +43,55 @@ class Gate final : public rocksdb::EventListener {
   bool open_ = false;
 };
 
-class CompanionsTest : public ::testing::Test {
+// Counts flushes that were reported to every listener before it. DB::Flush may return before they are: whatever else
+// ends in the background wakes it.
+class CountedFlushes final : public rocksdb::EventListener {
+ public:
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
+    const std::lock_guard lock(mutex_);
+    ++reported_;
+    came_.notify_all();
+  }
+  uint64_t Reported() const {
+    const std::lock_guard lock(mutex_);
+    return reported_;
+  }
+  void WaitFor(uint64_t reported) {
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [&] { return reported_ >= reported; });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable came_;
+  uint64_t reported_ = 0;
+};
+
+class CompanionsTest : public ::testing::Test, protected ScratchDb {
  protected:
   static constexpr uint64_t kRate = 1 << 20;
 
-  CompanionsTest() : folder_(std::filesystem::temp_directory_path() / fmt::format("mezz_companions_{}", getpid())) {
-    std::filesystem::remove_all(folder_);
-    options_.create_if_missing = true;
+  CompanionsTest() {
     options_.level0_file_num_compaction_trigger = 2;
     options_.level0_slowdown_writes_trigger = 4;
     options_.level0_stop_writes_trigger = 16;  // half way: 10
     options_.max_background_jobs = 4;
     options_.delayed_write_rate = kRate;
   }
-  ~CompanionsTest() override {
-    Close();
-    std::filesystem::remove_all(folder_);
-  }
+  ~CompanionsTest() override { Close(); }
 
   void Open() { OpenWith({{"default", options_}}); }
   void OpenWith(const Families& families) {
-    options_.create_missing_column_families = true;
-    ASSERT_EQ(OpenDb<rocksdb::DB>(options_, folder_.string(), families, &handles_, &db_).ToString(), "OK");
+    rocksdb::Options options = options_;
+    options.create_missing_column_families = true;
+    options.listeners.push_back(flushes_);
+    ASSERT_EQ(OpenDb(options, path_, families, &handles_, &db_).ToString(), "OK");
   }
   void Close() {
     if (db_ == nullptr) return;
     StopCompanions(options_);
-    CloseUnannounced();
+    ScratchDb::Close();
   }
-  void CloseUnannounced() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
 
   // Another file in Level 0.
   void AddFile(size_t family = 0) {
@@ -81,7 +99,9 @@ class CompanionsTest : public ::testing::Test {
     ASSERT_TRUE(db_->Put({}, handles_[family], "last", "z").ok());
     rocksdb::FlushOptions flush;
     flush.allow_write_stall = true;
+    const uint64_t before = flushes_->Reported();
     ASSERT_EQ(db_->Flush(flush, handles_[family]).ToString(), "OK");
+    flushes_->WaitFor(before + 1);
     if (Companions* companions = GetCompanions(options_)) companions->DrainForTest();
   }
   int Files(size_t family = 0) const {
@@ -95,10 +115,7 @@ class CompanionsTest : public ::testing::Test {
     return rate;
   }
 
-  const std::filesystem::path folder_;
-  rocksdb::Options options_;
-  std::unique_ptr<rocksdb::DB> db_;
-  Handles handles_;
+  const std::shared_ptr<CountedFlushes> flushes_ = std::make_shared<CountedFlushes>();
 };
 
 TEST_F(CompanionsTest, RocksDbAloneLetsTheRateSink) {
@@ -274,7 +291,7 @@ TEST_F(CompanionsTest, LetGoOfADatabaseThatIsClosed) {
       ASSERT_TRUE(db_->Flush(flush).ok());
     }
     if (!kDatabaseTellsItsEnd) StopCompanions(options_);
-    CloseUnannounced();  // flushes and looks may be under way
+    ScratchDb::Close();  // flushes and looks may be under way
     EXPECT_EQ(GetCompanions(options_)->Stats().databases, 0u);
   }
 }
@@ -286,7 +303,7 @@ TEST_F(CompanionsTest, OneListenerServesADatabaseThatIsOpenedAgain) {
     Open();
     AddFile();
     EXPECT_EQ(GetCompanions(options_)->Stats().databases, 1u);
-    CloseUnannounced();
+    ScratchDb::Close();
     EXPECT_EQ(GetCompanions(options_)->Stats().databases, 0u);
   }
 }
@@ -368,7 +385,7 @@ TEST(CompanionOptions, AreJudgedByName) {
   EXPECT_THAT(refusal(""), HasSubstr("no companion is asked for"));
   EXPECT_THAT(refusal("throttle=1"), HasSubstr("\"throttle=1\" is not known; the keys are write_throttle, "));
   EXPECT_THAT(refusal("write_throttle"), HasSubstr("\"write_throttle\" is not known"));
-  EXPECT_THAT(refusal("write_throttle=yes"), HasSubstr("write_throttle=yes: accepted are true and false"));
+  EXPECT_THAT(refusal("write_throttle=yes"), HasSubstr("write_throttle=yes: accepted are true, false, 1 and 0"));
   EXPECT_THAT(refusal("write_throttle=true;write_throttle=true"), HasSubstr("write_throttle is given twice"));
   EXPECT_THAT(refusal("write_throttle=true;write_throttle_rate=-3"), HasSubstr("write_throttle_rate"));
   EXPECT_THAT(refusal("write_throttle=true;write_throttle_rate=16K"), HasSubstr("write_throttle_rate=16384"));

@@ -5,17 +5,14 @@
 
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "integration/hybrid_cache.h"
 #include "rocksdb/statistics.h"
-#include "rocksdb/table.h"
 #include "rocksdb/version.h"
-#include "tests/support/hybrid_fixture.h"
-#include "tests/support/open_db.h"
+#include "tests/support/hybrid_db.h"
 #include "tests/support/random.h"
 #include "tests/support/seed.h"
 #if ROCKSDB_MAJOR >= 8
@@ -47,24 +44,17 @@ struct Config {
   PackMode pack = PackMode::kOff;
 };
 
-class BlobValues : public ::testing::TestWithParam<Config> {
+class BlobValues : public HybridDbTest, public ::testing::WithParamInterface<Config> {
  protected:
   void Make(const Config& config) {
-    HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
+    HybridCacheOptions options = OptionsOf(kDramBytes, kScmBytes);
     options.policy = config.policy;
     options.serve = ServeMode::kInPlace;
     options.scm.pack = config.pack;
     options.scm.expected_block_bytes = 512;
     options.blobs = config.blobs;
-    const Status made = NewHybridCache(options, &cache_);
-    ASSERT_TRUE(made.ok()) << made.message();
-    stats_ = GetHybridStats(cache_.get());
-    rocksdb::BlockBasedTableOptions table;
-    table.block_cache = cache_;
-    table.cache_index_and_filter_blocks = true;
-    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    options_.create_if_missing = true;
-    options_.compression = rocksdb::kNoCompression;
+    HybridTest::Make(options);
+    options_.table_factory = WholeTablesOf(cache_);
     options_.disable_auto_compactions = true;
     options_.enable_blob_files = true;
     options_.min_blob_size = 64;
@@ -74,18 +64,7 @@ class BlobValues : public ::testing::TestWithParam<Config> {
     options_.blob_cache = cache_;
     if (config.prepopulate) options_.prepopulate_blob_cache = rocksdb::PrepopulateBlobCache::kFlushOnly;
     options_.statistics = rocksdb::CreateDBStatistics();
-    std::filesystem::remove_all(folder_);
     Open();
-  }
-  void Open() {
-    const rocksdb::Status opened = OpenDb(options_, folder_.string(), {{"default", options_}}, &handles_, &db_);
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
-  }
-  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
-  void TearDown() override {
-    Close();
-    std::filesystem::remove_all(folder_);
-    if (cache_ != nullptr) ExpectSound(cache_.get());
   }
 
   void Put(uint32_t id) { ASSERT_TRUE(db_->Put({}, KeyName(id), ValueOf(id, ++versions_[id])).ok()); }
@@ -135,7 +114,6 @@ class BlobValues : public ::testing::TestWithParam<Config> {
     }
   }
 
-  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
   uint64_t OfBlobs(Event event) const { return stats_->Counters().of(event, BlockRole::kBlob); }
   uint64_t Ticker(uint32_t ticker) const { return options_.statistics->getTickerCount(ticker); }
 #if ROCKSDB_MAJOR >= 8
@@ -168,14 +146,6 @@ class BlobValues : public ::testing::TestWithParam<Config> {
 
   const uint64_t seed_ = Seed();
   const testing::ScopedTrace trace_{__FILE__, __LINE__, "MEZZ_SEED=" + std::to_string(seed_)};
-  const ScratchFile file_;
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("mezz_blob_values_" + std::to_string(getpid()));
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
-  rocksdb::Options options_;
-  std::unique_ptr<rocksdb::DB> db_;
-  Handles handles_;
   std::array<uint32_t, kKeys> versions_{};
 };
 
@@ -259,7 +229,7 @@ TEST(BlobPlacementOption, IsRefusedWhereNobodyTellsWhatABlobIs) {
     EXPECT_THAT(parsed.message(), testing::HasSubstr("blobs=scm"));
   }
   const Status wrong = ParseHybridUri("mezzanine://dram=4M;scm=16M@dram;blobs=dram", &options);
-  EXPECT_THAT(wrong.message(), testing::HasSubstr("blobs=dram: accepted are both, scm"));
+  EXPECT_THAT(wrong.message(), testing::HasSubstr("blobs=dram is unknown: choose both or scm"));
   const Status secondary = ParseScmSecondaryUri("mezzanine_scm://scm=16M@dram;blobs=scm", &options);
   EXPECT_THAT(secondary.message(), testing::HasSubstr("blobs"));
   EXPECT_FALSE(secondary.ok());

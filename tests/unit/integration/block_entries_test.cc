@@ -4,11 +4,9 @@
 #include "integration/block_entries.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <set>
@@ -62,32 +60,23 @@ class BlockEntriesOfRocksDb : public ::testing::Test {
  protected:
   static constexpr int kKeys = 3000;
 
-  BlockEntriesOfRocksDb() { options_.compression = rocksdb::kNoCompression; }
-  ~BlockEntriesOfRocksDb() override { std::filesystem::remove_all(folder_); }
-
   virtual std::string Key(int i) const { return "user" + std::to_string(100'000 + i); }
 
   // The blocks of a table with all keys, as its reader inserts them.
   std::vector<std::string> Blocks() {
     const auto cache = std::make_shared<CatchingCache>();
     table_.block_cache = cache;
-    options_.create_if_missing = true;
-    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_));
-    std::filesystem::remove_all(folder_);
-    std::unique_ptr<rocksdb::DB> db;
-    Handles handles;
-    const rocksdb::Status opened = OpenDb(options_, folder_.string(), {{"default", options_}}, &handles, &db);
-    EXPECT_TRUE(opened.ok()) << opened.ToString();
-    if (!opened.ok()) return {};
-    for (int i = 0; i < kKeys; ++i) EXPECT_TRUE(db->Put({}, Key(i), std::string(i % 200, 'v')).ok());
-    EXPECT_TRUE(db->Delete({}, Key(5)).ok());
-    EXPECT_TRUE(db->Flush({}).ok());
-    std::unique_ptr<rocksdb::Iterator> scan(db->NewIterator({}));
+    ScratchDb db;
+    db.options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_));
+    db.Open();
+    if (db.db_ == nullptr) return {};
+    for (int i = 0; i < kKeys; ++i) EXPECT_TRUE(db.db_->Put({}, Key(i), std::string(i % 200, 'v')).ok());
+    EXPECT_TRUE(db.db_->Delete({}, Key(5)).ok());
+    EXPECT_TRUE(db.db_->Flush({}).ok());
+    const std::unique_ptr<rocksdb::Iterator> scan(db.db_->NewIterator({}));
     int found = 0;
     for (scan->SeekToFirst(); scan->Valid(); scan->Next()) ++found;
     EXPECT_EQ(found, kKeys - 1);
-    scan.reset();
-    EXPECT_TRUE(CloseDb(&handles, &db).ok());
     return cache->blocks;
   }
   // Every key is found, and nothing else.
@@ -104,9 +93,6 @@ class BlockEntriesOfRocksDb : public ::testing::Test {
     EXPECT_LE(found.size(), expected.size() + 1) << "the deletion, and what it deletes";
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("mezz_block_entries_" + std::to_string(getpid()));
-  rocksdb::Options options_;
   rocksdb::BlockBasedTableOptions table_;
 };
 

@@ -2,9 +2,7 @@
 // The cache through C functions alone, ours and RocksDB's: with each release, because its C structs are its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,6 +10,7 @@
 
 #include "integration/c/mezzanine_c.h"
 #include "rocksdb/version.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mezz {
 namespace {
@@ -58,12 +57,11 @@ class CDb {
  public:
   // `prepare` gives its options a cache.
   explicit CDb(const std::function<void(rocksdb_options_t*)>& prepare) {
-    std::filesystem::remove_all(folder_);
     rocksdb_options_set_create_if_missing(options_, 1);
     rocksdb_options_set_compression(options_, rocksdb_no_compression);
     prepare(options_);
     char* error = nullptr;
-    db_ = rocksdb_open(options_, folder_.c_str(), &error);
+    db_ = rocksdb_open(options_, folder_.path().c_str(), &error);
     EXPECT_EQ(error, nullptr) << error;
     Write(kKeys);
     Write(kKeys / 8);  // so that there is something to compact, and a file to delete
@@ -74,7 +72,6 @@ class CDb {
     rocksdb_readoptions_destroy(read_);
     rocksdb_writeoptions_destroy(write_);
     rocksdb_options_destroy(options_);
-    std::filesystem::remove_all(folder_);
   }
 
   void Write(int keys) {
@@ -102,8 +99,7 @@ class CDb {
   }
 
  private:
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("mezz_c_db_" + std::to_string(getpid()));
+  const TemporaryFolder folder_;
   rocksdb_options_t* const options_ = rocksdb_options_create();
   rocksdb_writeoptions_t* const write_ = rocksdb_writeoptions_create();
   rocksdb_readoptions_t* const read_ = rocksdb_readoptions_create();
@@ -152,8 +148,8 @@ TEST(CCache, AHandleIsACacheToRocksDBsFunctions) {
 }
 
 TEST(CCache, ADatabaseKeepsTheCacheThatWasClosed) {
-  const auto medium = std::filesystem::temp_directory_path() / ("mezz_c_medium_" + std::to_string(getpid()));
-  const std::string uri = "mezzanine://dram=4M;scm=64M@" + medium.string();
+  const TemporaryFolder folder;
+  const std::string medium = folder.Path("medium"), uri = "mezzanine://dram=4M;scm=64M@" + medium;
   {
     CacheOwner cache = Open(uri);
     rocksdb_cache_t* const handle = mezzanine_cache_rocksdb(cache.get(), nullptr);
@@ -163,10 +159,9 @@ TEST(CCache, ADatabaseKeepsTheCacheThatWasClosed) {
     cache.reset();
     rocksdb_cache_destroy(handle);
     db.ReadAll();
-    EXPECT_THAT(WhyNot(uri.c_str()), HasSubstr(medium.string()));  // it is in use
+    EXPECT_THAT(WhyNot(uri.c_str()), HasSubstr(medium));  // it is in use
   }
   EXPECT_THAT(Text(mezzanine_cache_report(Open(uri).get())), HasSubstr("\nrecovery.running: "));
-  std::filesystem::remove(medium);
 }
 
 TEST(CCache, PolicyAndSizesChangeWhileItRuns) {

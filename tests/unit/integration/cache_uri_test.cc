@@ -210,13 +210,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M@dram,64M@dram", "dram is named twice", "give it once"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a,1M@/b", "too little", "at least"},
         BadUri{"mezzanine://dram=8M;scm=4T@/a,4T@/b", "more than one tier can address", "4 TiB"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=tape", "medium=tape", "file, dram and numa:N"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=tape", "medium=tape", "file, dram, or numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:", "medium=numa:", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:-1", "medium=numa:-1", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:99999999999", "medium=numa:99999999999", "1023"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;model=disk", "disk", "optane100"},
-        BadUri{"mezzanine://dram=8M;scm=64M@dram;dram_cache=arc", "dram_cache=arc", "hcc, lru"},
-        BadUri{"mezzanine://dram=8M;scm=64M@dram;serve=fast", "serve=fast", "auto, in_place, copy"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;dram_cache=arc", "dram_cache=arc", "hcc or lru"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;serve=fast", "serve=fast", "auto, in_place or copy"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;policy=best", "policy=best", "dram_first"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;write_budget=fast", "write_budget=fast", "whole number"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;write_budget=-1", "write_budget=-1", "whole number"},
@@ -227,23 +227,23 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M@dram;scrub=5T", "scrub=", "at most"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;scrub_on_close=yes", "scrub_on_close=yes", "true, false"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;scrub=fast", "scrub=fast", "whole number"},
-        BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery=yes", "recovery=yes", "auto, discard, warm, require"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery=yes", "recovery=yes", "auto, discard, warm or require"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery=require", "recovery=require", "forgets (dram)"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;bus_errors=off", "bus_errors=off", "fatal"},
-        BadUri{"mezzanine://dram=8M;scm=64M@dram;faults_max=-1", "faults_max=-1", "0 for never"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;faults_max=-1", "faults_max=-1", "from 0 to 4294967295"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;faults_max=4294967296", "faults_max=4294967296", "whole"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery_budget=30", "recovery_budget=30", "with s or ms"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery_budget=ms", "recovery_budget=ms", "with s or ms"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery_budget=90000s", "recovery_budget", "day"},
-        BadUri{"mezzanine://dram=8M;scm=64M@dram;prepare=never", "prepare=never", "background, open"},
-        BadUri{"mezzanine://dram=8M;scm=64M@dram;pack=gzip", "pack=gzip", "off, image, lz4, zstd, auto"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;prepare=never", "prepare=never", "background or open"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;pack=gzip", "pack=gzip", "off, image, lz4, zstd or auto"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;verify=2", "verify=2", "off, sampled, always and keyed:FILE"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;verify=keyed", "verify=keyed", "give verify=keyed:FILE"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;verify=keyed:", "verify=keyed:", "accepted are"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;verify=keyed:/a;verify_key_file=/b", "/a", "named already"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;verify_key_file=/k", "verify=sampled", "use verify=keyed"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;shard_bits=20", "shard_bits=20", "0 to 19"},
-        BadUri{"mezzanine://dram=8M;scm=64M@dram;shard_bits=-2", "shard_bits=-2", "0 to 19, and -1"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;shard_bits=-2", "shard_bits=-2", "0 to 19, or -1"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;block=8G", "block=8G", "below 4G"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram;segment=3M", "segment=3145728", "power of two"},
         BadUri{"mezzanine://dram=0;scm=64M@dram", "dram=0", "larger than zero"},
@@ -323,8 +323,7 @@ std::string ToldOf(const std::string& uri) {
   ::testing::internal::CaptureStderr();
   HybridCacheOptions options;
   for (int i = 0; i < 2; ++i) {
-    const Status status = ParseHybridUri(uri, &options, kBoundless);
-    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(ParseHybridUri(uri, &options, kBoundless).message(), "");
     (void)ParseWrapUri(uri, &options, kBoundless);
   }
   return ::testing::internal::GetCapturedStderr();

@@ -10,7 +10,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <random>
@@ -21,9 +20,7 @@
 #include "cache/pack/staged_blocks.h"
 #include "cache/scm_tier.h"
 #include "integration/hybrid_cache.h"
-#include "rocksdb/db.h"
 #include "rocksdb/sst_file_writer.h"
-#include "rocksdb/table.h"
 #include "rocksdb/version.h"
 #include "tests/support/open_db.h"
 #include "tests/support/sanitizer.h"
@@ -83,22 +80,13 @@ size_t MarksInDump(const std::string& mark) {
 }
 
 // A database whose values bear the mark. They came by a file, so no memtable held them.
-class MarkedDb {
+class MarkedDb : private test::ScratchDb {
  public:
-  MarkedDb(const std::string& mark, std::shared_ptr<rocksdb::Cache> cache)
-      : folder_(std::filesystem::temp_directory_path() / ("mezz_core_dump_" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(folder_);
-    rocksdb::BlockBasedTableOptions table;
-    table.block_cache = std::move(cache);
-    rocksdb::Options options;
-    options.create_if_missing = true;
-    options.compression = rocksdb::kNoCompression;
-    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    const test::Families families = {{rocksdb::kDefaultColumnFamilyName, options}};
-    const rocksdb::Status opened = test::OpenDb(options, folder_.string(), families, &handles_, &db_);
-    EXPECT_TRUE(opened.ok()) << opened.ToString();
-    const std::string file = folder_.string() + "/values";
-    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
+  MarkedDb(const std::string& mark, std::shared_ptr<rocksdb::Cache> cache) {
+    options_.table_factory = test::TablesOf(std::move(cache));
+    Open();
+    const std::string file = folder_.Path("values");
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_);
     EXPECT_TRUE(writer.Open(file).ok());
     std::mt19937_64 random(1);
     for (int i = 0; i < kKeys; ++i) {
@@ -111,10 +99,6 @@ class MarkedDb {
     rocksdb::IngestExternalFileOptions ingest;
     ingest.move_files = true;
     EXPECT_TRUE(db_->IngestExternalFile({file}, ingest).ok());
-  }
-  ~MarkedDb() {
-    EXPECT_TRUE(test::CloseDb(&handles_, &db_).ok());
-    std::filesystem::remove_all(folder_);
   }
 
   void Read(int times) {
@@ -132,10 +116,6 @@ class MarkedDb {
     std::snprintf(key, sizeof(key), "key%08d", i);
     return key;
   }
-
-  const std::filesystem::path folder_;
-  std::unique_ptr<rocksdb::DB> db_;
-  test::Handles handles_;
 };
 
 Status MakeCache(const std::string& uri, std::shared_ptr<rocksdb::Cache>* cache) {
@@ -221,7 +201,7 @@ TEST(CoreDump, HoldsNothingThatWaitsToBePacked) {
                 PutResult::kStored);
     }
   }
-  EXPECT_GT(tier->staged_puts(), 0u);
+  EXPECT_GT(tier->figures().staged_puts(), 0u);
   EXPECT_LT(MarksInDump(mark), StagedBlocks::kUnits / 8);
 }
 
@@ -232,7 +212,7 @@ TEST(CoreDump, AFormerNameOfTheValueSaysWhetherTheMediumIsInIt) {
   ASSERT_TRUE(ParseHybridUri(UriWith(";core_dump=0"), &options).ok());
   EXPECT_EQ(options.scm.core_dump, CoreDump::kDram);
   EXPECT_THAT(std::string(ParseHybridUri(UriWith(";core_dump=some"), &options).message()),
-              HasSubstr("core_dump=some: accepted are dram, all, none"));
+              HasSubstr("core_dump=some is unknown: choose none, dram or all"));
 }
 
 TEST(CoreDump, ASecondaryCacheCannotAnswerForTheCacheAbove) {

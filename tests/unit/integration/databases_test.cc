@@ -40,14 +40,12 @@ class DatabasesTest : public ::testing::Test {
   }
   static CachePtr Open(const HybridCacheOptions& options) {
     CachePtr cache;
-    const Status opened = NewHybridCache(options, &cache);
-    EXPECT_TRUE(opened.ok()) << opened.message();
+    EXPECT_EQ(NewHybridCache(options, &cache).message(), "");
     return cache;
   }
   static CachePtr Share(const CachePtr& cache, std::string_view name, const DatabaseLimits& limits = {}) {
     CachePtr view;
-    const Status shared = ForDatabase(cache, name, limits, &view);
-    EXPECT_TRUE(shared.ok()) << shared.message();
+    EXPECT_EQ(ForDatabase(cache, name, limits, &view).message(), "");
     return view;
   }
   static CounterSnapshot CountersOf(const CachePtr& cache) { return GetHybridStats(cache.get())->Counters(); }
@@ -347,7 +345,7 @@ TEST_F(DatabasesTest, WhatOnlyDramHeldIsThereWhenADatabaseComesBack) {
   EXPECT_GT(held, kDramBytes / 2);
   view.reset();
   db.reset();
-  EXPECT_GT(GetHybridStats(main.get())->scm().usage_bytes(), before + held / 2);
+  EXPECT_GT(GetHybridStats(main.get())->scm().figures().usage_bytes(), before + held / 2);
 }
 
 TEST_F(DatabasesTest, ComeAndGoAndChangeWhileOthersRead) {

@@ -4,15 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <set>
 
 #include "integration/file_id.h"
 #include "integration/hybrid_cache.h"
 #include "rocksdb/sst_file_writer.h"
-#include "rocksdb/table.h"
-#include "tests/support/hybrid_fixture.h"
-#include "tests/support/open_db.h"
+#include "tests/support/hybrid_db.h"
 
 namespace mezz::test {
 namespace {
@@ -25,26 +22,14 @@ constexpr uint64_t kDramBytes = 256 << 10, kScmBytes = 12 << 20;
 std::string KeyName(int i) { return "key" + std::to_string(1'000'000 + i); }
 std::string ValueOf(int i, int version) { return std::string(900, static_cast<char>('a' + (i + version) % 26)); }
 
-class DeadFileListenerTest : public ::testing::Test {
+class DeadFileListenerTest : public HybridDbTest {
  protected:
   void SetUp() override {
-    HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
+    HybridCacheOptions options = OptionsOf(kDramBytes, kScmBytes);
     options.policy = "dram_first";  // what DRAM evicts comes to SCM
-    ASSERT_TRUE(NewHybridCache(options, &cache_).ok());
-    stats_ = GetHybridStats(cache_.get());
-    options_.create_if_missing = true;
-    options_.compression = rocksdb::kNoCompression;
+    Make(options);
     options_.disable_auto_compactions = true;
-    rocksdb::BlockBasedTableOptions table;
-    table.block_cache = cache_;
-    table.cache_index_and_filter_blocks = true;
-    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override {
-    Close();
-    std::filesystem::remove_all(folder_);
-    ExpectSound(cache_.get());
+    options_.table_factory = WholeTablesOf(cache_);
   }
 
   void Listen() {
@@ -52,11 +37,6 @@ class DeadFileListenerTest : public ::testing::Test {
     ASSERT_TRUE(NewDeadFileListener(cache_, &listener).ok());
     options_.listeners.push_back(std::move(listener));
   }
-  void Open() {
-    const rocksdb::Status opened = OpenDb(options_, folder_.string(), {{"default", options_}}, &handles_, &db_);
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
-  }
-  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
   // Every key, into a table of its own.
   void Write(int version) {
     version_ = version;
@@ -82,13 +62,12 @@ class DeadFileListenerTest : public ::testing::Test {
   // As the keys that came to the cache say.
   Files InScm() const {
     Files files;
-    stats_->scm().ForEach([&](const BlockKey& key, size_t, BlockRole) { files.insert(key.file()); });
+    stats_->scm().figures().ForEach([&](const BlockKey& key, size_t, BlockRole) { files.insert(key.file()); });
     return files;
   }
   bool Forgotten(const Files& files) const {
     return std::ranges::all_of(files, [&](FileId file) { return stats_->scm().IsForgotten(file); });
   }
-  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
   // Two tables become one; all blocks of the two were read before.
   void CompactionForgetsWhatItReplaces() {
     Open();
@@ -101,14 +80,6 @@ class DeadFileListenerTest : public ::testing::Test {
     for (const FileId file : Live()) EXPECT_FALSE(stats_->scm().IsForgotten(file));
   }
 
-  const ScratchFile file_;
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("mezz_dead_files_" + std::to_string(getpid()));
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
-  rocksdb::Options options_;
-  std::unique_ptr<rocksdb::DB> db_;
-  Handles handles_;
   int version_ = 0;
 };
 
@@ -131,7 +102,7 @@ TEST_F(DeadFileListenerTest, ATablesPropertiesTellTheKeysOfItsBlocks) {
 
 TEST_F(DeadFileListenerTest, AnIngestedTableKeepsTheKeysOfItsWriter) {
   Open();
-  const std::string path = folder_.string() + "/outside.sst";
+  const std::string path = folder_.Path("outside.sst");
   rocksdb::SstFileWriter writer({}, options_);
   ASSERT_TRUE(writer.Open(path).ok());
   for (int i = 0; i < kKeys; ++i) ASSERT_TRUE(writer.Put(KeyName(i), ValueOf(i, 0)).ok());
@@ -252,7 +223,7 @@ TEST_F(DeadFileListenerTest, BlobFilesToo) {
 }
 
 TEST_F(DeadFileListenerTest, ASecondaryCacheIsToldAsWell) {
-  HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
+  const HybridCacheOptions options = OptionsOf(kDramBytes, kScmBytes);
   std::shared_ptr<rocksdb::SecondaryCache> secondary;
   ASSERT_TRUE(NewScmSecondaryCache(options, &secondary).ok());
   std::shared_ptr<rocksdb::EventListener> listener;

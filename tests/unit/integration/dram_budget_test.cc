@@ -27,20 +27,15 @@ using ::testing::Not;
 constexpr uint64_t kTotal = 8 << 20;
 constexpr uint64_t kStep = DramBudget::kStepBytes;
 
-class DramTotal : public ::testing::TestWithParam<PackMode> {
+class DramTotal : public test::HybridTest, public ::testing::WithParamInterface<PackMode> {
  protected:
   HybridCacheOptions Options(uint64_t total = kTotal) const {
-    HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file_, /*dram_bytes=*/0, 64 << 20);
+    HybridCacheOptions options = OptionsOf(/*dram_bytes=*/0, 64 << 20);
     options.dram_cache = kDefaultDramCache;
     options.dram_shard_bits = -1;
     options.dram_total_bytes = total;
     options.scm.pack = GetParam();
     return options;
-  }
-  void Make(const HybridCacheOptions& options) {
-    const Status made = NewHybridCache(options, &cache_);
-    ASSERT_TRUE(made.ok()) << made.message();
-    stats_ = GetHybridStats(cache_.get());
   }
   // All of our DRAM is within `total`, and nothing of it is left lying about.
   void ExpectDivided(uint64_t total) const {
@@ -48,16 +43,12 @@ class DramTotal : public ::testing::TestWithParam<PackMode> {
     EXPECT_LE(structures + cache_->GetCapacity(), total);
     EXPECT_GE(structures + cache_->GetCapacity() + (uint64_t{1} << 20), total);
   }
-
-  test::ScratchFile file_;
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
 };
 
 TEST_P(DramTotal, IsTheTierAndAllOfOurOwn) {
   Make(Options());
   ExpectDivided(kTotal);
-  EXPECT_LT(cache_->GetCapacity(), kTotal - stats_->scm().dram().index);
+  EXPECT_LT(cache_->GetCapacity(), kTotal - stats_->scm().figures().dram().index);
   const std::string report = cache_->GetPrintableOptions();
   EXPECT_THAT(report, HasSubstr("dram_total=8M;"));
   EXPECT_THAT(report, Not(HasSubstr(";dram=")));
@@ -152,7 +143,9 @@ TEST_P(DramTotal, ATierThatIsSwitchedOffStaysOffUntilItIsSetAgain) {
 INSTANTIATE_TEST_SUITE_P(Packing, DramTotal, ::testing::Values(PackMode::kOff, PackMode::kLz4, PackMode::kZstd),
                          [](const auto& of) { return std::string(ToString(of.param)); });
 
-TEST(DramTotalUri, ExcludesDramWhereverItStands) {
+class DramTotalUri : public test::HybridTest {};
+
+TEST_F(DramTotalUri, ExcludesDramWhereverItStands) {
   HybridCacheOptions options;
   for (const char* uri :
        {"mezzanine://dram=64M;dram_total=64M;scm=64M@dram", "mezzanine://dram_total=64M;dram=64M;scm=64M@dram"}) {
@@ -165,7 +158,7 @@ TEST(DramTotalUri, ExcludesDramWhereverItStands) {
               HasSubstr("the key \"dram_total\""));
 }
 
-TEST(DramTotalUri, IsReadPrintedAndJudged) {
+TEST_F(DramTotalUri, IsReadPrintedAndJudged) {
   HybridCacheOptions options;
   const Status read = ParseHybridUri("mezzanine://dram_total=64M;scm=256M@dram", &options);
   ASSERT_TRUE(read.ok()) << read.message();
@@ -188,58 +181,48 @@ TEST(DramTotalUri, IsReadPrintedAndJudged) {
   EXPECT_THAT(std::string(options.Validate().message()), HasSubstr("contradict each other"));
 }
 
-TEST(DramTotalUri, AStockCacheOverUsIsNotOursToResize) {
-  const test::ScratchFile file;
-  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file, /*dram_bytes=*/0, 16 << 20);
+TEST_F(DramTotalUri, AStockCacheOverUsIsNotOursToResize) {
+  HybridCacheOptions options = OptionsOf(/*dram_bytes=*/0, 16 << 20);
   options.dram_total_bytes = 64 << 20;
   std::shared_ptr<rocksdb::SecondaryCache> made;
   EXPECT_THAT(std::string(NewScmSecondaryCache(options, &made).message()), HasSubstr("dram_total="));
 }
 
 #if ROCKSDB_MAJOR >= 8
-TEST(DramTotalUri, AWrappedCacheIsResized) {
-  const test::ScratchFile file;
-  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file, /*dram_bytes=*/0, 64 << 20);
+TEST_F(DramTotalUri, AWrappedCacheIsResized) {
+  HybridCacheOptions options = OptionsOf(/*dram_bytes=*/0, 64 << 20);
   options.dram_total_bytes = kTotal;
   rocksdb::LRUCacheOptions lru;
   lru.capacity = 1 << 20;
-  std::shared_ptr<rocksdb::Cache> cache;
-  ASSERT_TRUE(WrapCache(lru.MakeSharedCache(), options, &cache).ok());
-  EXPECT_GT(cache->GetCapacity(), kTotal / 2);
-  EXPECT_LE(cache->GetCapacity() + GetHybridStats(cache.get())->Dram().total(), kTotal);
+  Wrap(lru.MakeSharedCache(), options);
+  EXPECT_GT(cache_->GetCapacity(), kTotal / 2);
+  EXPECT_LE(cache_->GetCapacity() + stats_->Dram().total(), kTotal);
 }
 
 // What is charged for at the opening and not taken yet is the tier's, and no part of another total.
-TEST(DramTotalUri, AWrappedCacheKeepsItsTotal) {
-  const test::ScratchFile file;
-  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file, /*dram_bytes=*/0, 64 << 20);
+TEST_F(DramTotalUri, AWrappedCacheKeepsItsTotal) {
+  HybridCacheOptions options = OptionsOf(/*dram_bytes=*/0, 64 << 20);
   options.dram_total_bytes = 2 * kTotal;
   options.curve = true;
   rocksdb::LRUCacheOptions lru;
   lru.capacity = 1 << 20;
-  std::shared_ptr<rocksdb::Cache> cache;
-  ASSERT_TRUE(WrapCache(lru.MakeSharedCache(), options, &cache).ok());
-  const HybridStats* const stats = GetHybridStats(cache.get());
-  EXPECT_THAT(stats->Report(), HasSubstr(fmt::format("dram.total_bytes: {}\n", 2 * kTotal)));
-  EXPECT_GT(cache->GetCapacity() + stats->Dram().total() + DramBudget::kSlackBytes + kStep, 2 * kTotal);
+  Wrap(lru.MakeSharedCache(), options);
+  EXPECT_THAT(stats_->Report(), HasSubstr(fmt::format("dram.total_bytes: {}\n", 2 * kTotal)));
+  EXPECT_GT(cache_->GetCapacity() + stats_->Dram().total() + DramBudget::kSlackBytes + kStep, 2 * kTotal);
   options.scm.capacity_bytes = 1;
   const auto stock = lru.MakeSharedCache();
-  EXPECT_FALSE(WrapCache(stock, options, &cache).ok());
+  EXPECT_FALSE(WrapCache(stock, options, &cache_).ok());
   EXPECT_EQ(stock->GetCapacity(), lru.capacity) << "who is refused changes nothing";
 }
 
 // Hit bits are kept for a HyperClockCache: for what the total leaves it, not for what it was made for.
-TEST(DramTotalUri, AWrappedHyperClockCacheIsResizedWithItsHitBits) {
-  const test::ScratchFile file;
-  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file, /*dram_bytes=*/0, 64 << 20);
+TEST_F(DramTotalUri, AWrappedHyperClockCacheIsResizedWithItsHitBits) {
+  HybridCacheOptions options = OptionsOf(/*dram_bytes=*/0, 64 << 20);
   options.dram_total_bytes = kTotal;
-  std::shared_ptr<rocksdb::Cache> cache;
-  const auto stock =
-      rocksdb::HyperClockCacheOptions(uint64_t{1} << 30, /*_estimated_entry_charge=*/0).MakeSharedCache();
-  ASSERT_TRUE(WrapCache(stock, options, &cache).ok());
-  const DramUse use = GetHybridStats(cache.get())->Dram();
+  Wrap(rocksdb::HyperClockCacheOptions(uint64_t{1} << 30, /*_estimated_entry_charge=*/0).MakeSharedCache(), options);
+  const DramUse use = stats_->Dram();
   EXPECT_GT(use.hit_bits, 0u);
-  EXPECT_LE(cache->GetCapacity() + use.total(), kTotal);
+  EXPECT_LE(cache_->GetCapacity() + use.total(), kTotal);
 }
 #endif
 

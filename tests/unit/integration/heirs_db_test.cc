@@ -22,7 +22,6 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "rocksdb/file_system.h"
-#include "rocksdb/table.h"
 #include "rocksdb/utilities/table_properties_collectors.h"
 #include "tests/support/compacted_db.h"
 
@@ -148,7 +147,7 @@ class HeirsDbTest : public CompactedDb {
   size_t Garbage() {
     const std::set<FileId> live = Live();
     size_t blocks = 0;
-    stats_->scm().ForEach([&](const BlockKey& key, size_t, BlockRole) {
+    stats_->scm().figures().ForEach([&](const BlockKey& key, size_t, BlockRole) {
       if (!live.contains(key.file()) && !stats_->scm().IsForgotten(key.file())) ++blocks;
     });
     return blocks;
@@ -156,7 +155,7 @@ class HeirsDbTest : public CompactedDb {
   // In SCM, of files that it knows to be gone.
   size_t Dead() const {
     size_t blocks = 0;
-    stats_->scm().ForEach(
+    stats_->scm().figures().ForEach(
         [&](const BlockKey& key, size_t, BlockRole) { blocks += stats_->scm().IsForgotten(key.file()); });
     return blocks;
   }
@@ -178,13 +177,11 @@ class HeirsDbTest : public CompactedDb {
   const std::shared_ptr<WatchedFiles> files_;
 
  private:
-  explicit HeirsDbTest(const std::shared_ptr<WatchedFiles>& files)
-      : CompactedDb("mezz_heirs_db_", files), files_(files) {}
+  explicit HeirsDbTest(const std::shared_ptr<WatchedFiles>& files) : CompactedDb(files), files_(files) {}
 };
 
 TEST_F(HeirsDbTest, LeveledCompaction) {
-  Open();
-  Write(1);
+  OpenWritten();
   Compact();
   Write(2, 0, 2);  // every other key lies in Level 0, whose blocks stay open over two outputs each
   Write(2, 1, 2);
@@ -197,8 +194,7 @@ TEST_F(HeirsDbTest, LeveledCompaction) {
 }
 
 TEST_F(HeirsDbTest, AFlushGoesToDram) {
-  Open();
-  Write(1);
+  OpenWritten();
   EXPECT_NEAR(static_cast<double>(Decided(Action::kToDram, Reason::kFlushed)), kBlocks, kBlocks / 20.0);
   EXPECT_EQ(Kept() + Dropped() + Unknown(), 0u);
   EXPECT_EQ(stats_->Decisions().of(DecisionPoint::kWarm, Action::kToDram, Reason::kFlushed, BlockRole::kIndex), 0u);
@@ -234,8 +230,7 @@ TEST_F(HeirsDbTest, FifoCompactionOfLevel0) {
 TEST_F(HeirsDbTest, Subcompactions) {
   options_.target_file_size_base = 256 << 10;
   options_.max_subcompactions = 4;
-  Open();
-  Write(1);
+  OpenWritten();
   Compact();
   Write(1, 0, 2);
   Write(1, 1, 2);
@@ -248,8 +243,7 @@ TEST_F(HeirsDbTest, Subcompactions) {
 }
 
 TEST_F(HeirsDbTest, ATrivialMoveWritesNoBlock) {
-  Open();
-  Write(1);
+  OpenWritten();
   const auto before = Live();
   KnowFirstHalf(1);
   ASSERT_TRUE(db_->CompactRange({}, nullptr, nullptr).ok());
@@ -261,8 +255,7 @@ TEST_F(HeirsDbTest, ATrivialMoveWritesNoBlock) {
 // Both families hold the same keys, and one thread compacts them in turn.
 TEST_F(HeirsDbTest, FamiliesWithTheSameKeysAreNotMixed) {
   families_ = {"default", "other"};
-  Open();
-  Write(1);
+  OpenWritten();
   Write(2, 0, 1, 1);
   KnowFirstHalf(1);
   Compact();
@@ -286,16 +279,14 @@ class HeirsDbCompressedTest : public HeirsDbTest, public ::testing::WithParamInt
 };
 
 TEST_P(HeirsDbCompressedTest, Alone) {
-  Open();
-  Write(1);
+  OpenWritten();
   HalfIsKept(1);
 }
 
 // Other threads compress, and insert, than look up.
 TEST_P(HeirsDbCompressedTest, ByOtherThreads) {
   options_.compression_opts.parallel_threads = 4;
-  Open();
-  Write(1);
+  OpenWritten();
   HalfIsKept(1);
 }
 
@@ -307,8 +298,7 @@ TEST_P(HeirsDbCompressedTest, WithADictionary) {
   options_.target_file_size_base = 64 << 20;
   for (const uint32_t threads : {1u, 4u}) {
     options_.compression_opts.parallel_threads = threads;
-    Open();
-    Write(1);
+    OpenWritten();
     const uint64_t dropped = Dropped();
     KnowFirstHalf(1);
     Compact();
@@ -317,7 +307,7 @@ TEST_P(HeirsDbCompressedTest, WithADictionary) {
     Read(0, kKeys / 2, 1);
     EXPECT_LT(Count(Event::kMiss), missed + kBlocks / 20) << threads << " threads";
     Close();
-    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(path_);
   }
 }
 
@@ -338,7 +328,7 @@ TEST_P(HeirsDbCompressedTest, AnHeirIsPackedWhereImagesAreStored) {
     EXPECT_GT(Count(Event::kScmPackedPut), kBlocks) << ToString(pack);
     EXPECT_EQ(Count(Event::kScmImageFailed) + Count(Event::kScmUnpackFailed), 0u);
     Close();
-    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(path_);
   }
 }
 
@@ -432,8 +422,7 @@ TEST_F(HeirsDbAbortedTest, ByTheClosingOfItsDatabase) {
 
 // A database that was just opened has created no file yet whose properties tell its session.
 TEST_F(HeirsDbAbortedTest, AsTheFirstWorkOfItsSession) {
-  Open();
-  Write(1);
+  OpenWritten();
   Close();
   Prepare();  // its flush tells; so once more
   Close();
@@ -447,8 +436,7 @@ TEST_F(HeirsDbAbortedTest, AsTheFirstWorkOfItsSession) {
 // "Empty SST file not kept" is a failure that harms nobody, and no file of before on the same thread.
 TEST_F(HeirsDbTest, ACompactionWithoutOutputForgetsNoLiveFile) {
   families_ = {"default", "other"};
-  Open();
-  Write(1);
+  OpenWritten();
   ASSERT_TRUE(db_->Put({}, handles_[1], "key", "value").ok());
   ASSERT_TRUE(db_->Flush({}, handles_[1]).ok());
   ASSERT_TRUE(db_->Delete({}, handles_[1], "key").ok());
@@ -466,8 +454,7 @@ TEST_F(HeirsDbTest, ACompactionWithoutOutputForgetsNoLiveFile) {
 // Once a compaction is installed its inputs are known to be dead: their records go as others are written, with room for
 // all of them and nothing reclaimed for the want of it.
 TEST_F(HeirsDbTest, TheDeadMakeRoomInScmBeforeAnythingIsReclaimed) {
-  Open();
-  Write(1);
+  OpenWritten();
   Compact();  // to SCM
   const auto parents = Live();
   Compact();
@@ -495,7 +482,7 @@ TEST_F(HeirsDbTest, TheDeadInDramGoWithUncacheAggressiveness) {
     }
     Read(0, kKeys, 1);
     Close();
-    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(path_);
   }
 }
 
@@ -514,8 +501,7 @@ TEST_F(HeirsDbTest, AFullMediumDropsHeirsAndLeavesFlushesToDram) {
 
 TEST_F(HeirsDbTest, TheWriteBudgetHolds) {
   cache_options_.write_budget_bytes_per_second = 4096;
-  Open();
-  Write(1);
+  OpenWritten();
   Compact();
   EXPECT_GT(Decided(Action::kBypass, Reason::kWriteBudget), kBlocks / 2);
   EXPECT_LT(Kept(), kBlocks / 10);
@@ -525,8 +511,7 @@ TEST_F(HeirsDbTest, TheWriteBudgetHolds) {
 // RocksDB warms no cache of such a database.
 TEST_F(HeirsDbTest, ADatabaseOfDramAloneHasNoHeirs) {
   options_.lowest_used_cache_tier = rocksdb::CacheTier::kVolatileTier;
-  Open();
-  Write(1);
+  OpenWritten();
   Compact();
   EXPECT_EQ(stats_->Decisions().of(DecisionPoint::kWarm, Action::kToScm), 0u);
   EXPECT_EQ(Count(Event::kInsertToScm), 0u);
@@ -546,8 +531,7 @@ TEST_F(HeirsDbTest, OffIsRocksDbsOwnWarming) {
 
 // The tables that threads keep are in the sum of what the cache takes, and so in dram_total.
 TEST_F(HeirsDbTest, WhatThreadsKeepIsCounted) {
-  Open();
-  Write(1);
+  OpenWritten();
   const uint64_t before = stats_->Dram().rest;
   std::vector<rocksdb::LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);

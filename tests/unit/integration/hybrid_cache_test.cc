@@ -54,19 +54,15 @@ class CountingAllocator : public MemoryAllocator {
   bool dry = false;
 };
 
-class HybridCacheTest : public ::testing::Test {
+class HybridCacheTest : public HybridTest {
  protected:
   void SetUp() override { Open("dram_first", ServeMode::kInPlace); }
   void TearDown() override {
-    if (cache_ != nullptr) ExpectSound(cache_.get());
-    cache_.reset();
+    HybridTest::TearDown();
     EXPECT_EQ(allocator_->live, 0) << "memory of the user's allocator was not returned to it";
   }
 
-  static HybridCacheOptions Options() {
-    static const ScratchFile unused;
-    return SmallOptions(MediumKind::kAnonymous, unused, kDramBytes, kScmBytes);
-  }
+  HybridCacheOptions Options() const { return OptionsOf(kDramBytes, kScmBytes); }
   std::shared_ptr<Cache> StockLru() const {
     rocksdb::LRUCacheOptions lru;
     lru.capacity = kDramBytes;
@@ -83,10 +79,7 @@ class HybridCacheTest : public ::testing::Test {
     Open(options);
   }
   void Open(const HybridCacheOptions& options) {
-    cache_.reset();
-    const Status wrapped = WrapCache(StockLru(), options, &cache_);
-    ASSERT_TRUE(wrapped.ok()) << wrapped.message();
-    stats_ = GetHybridStats(cache_.get());
+    Wrap(StockLru(), options);
     ASSERT_NE(stats_, nullptr);
   }
 
@@ -117,7 +110,6 @@ class HybridCacheTest : public ::testing::Test {
     EXPECT_TRUE(ContentOf(id, bytes).Matches(Value(handle)->data(), Value(handle)->bytes()));
     cache_->Release(handle);
   }
-  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
 
   // Under a policy that does as `script` says.
   void Open(Script* script) {
@@ -127,8 +119,6 @@ class HybridCacheTest : public ::testing::Test {
   }
 
   std::shared_ptr<CountingAllocator> allocator_ = std::make_shared<CountingAllocator>();
-  std::shared_ptr<Cache> cache_;
-  HybridStats* stats_ = nullptr;
 };
 
 // prepopulate_block_cache: a compaction puts what it has written into the cache, and keeps nothing it has read there.
@@ -152,9 +142,9 @@ TEST_F(HybridCacheTest, AHitInPlaceLiesOnTheMediumAndTakesNoDram) {
   EXPECT_TRUE(ContentOf(1).Matches(Value(handle)->data(), kBlockBytes));
   EXPECT_LT(cache_->GetCharge(handle), kBlockBytes / 4);
   EXPECT_EQ(allocator_->live, 0);
-  EXPECT_GT(stats_->scm().pinned_bytes(), 0u);
+  EXPECT_GT(stats_->scm().figures().pinned_bytes(), 0u);
   cache_->Release(handle);
-  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u);
+  EXPECT_EQ(stats_->scm().figures().pinned_bytes(), 0u);
   EXPECT_EQ(Count(Event::kServedInPlace), 1u);
 }
 
@@ -187,7 +177,7 @@ TEST_F(HybridCacheTest, ACopyLiesInMemoryOfTheUsersAllocator) {
   ASSERT_NE(handle, nullptr);
   EXPECT_FALSE(stats_->scm().Owns(Value(handle)->data()));
   EXPECT_EQ(allocator_->live, 1);
-  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u);
+  EXPECT_EQ(stats_->scm().figures().pinned_bytes(), 0u);
   EXPECT_GE(cache_->GetCharge(handle), kBlockBytes);
   cache_->Release(handle);
   EXPECT_EQ(Count(Event::kServedCopied), 1u);
@@ -213,20 +203,12 @@ class PackedHits : public HybridCacheTest, public ::testing::WithParamInterface<
     ASSERT_TRUE(cache_->Insert(key, written, kData, written->charge(), nullptr, Cache::Priority::BOTTOM).ok());
     NoteCompactionEnd();
   }
-  // Until reclaim begins: from then on records are packed.
   void FillScm() {
-    auto& scm = const_cast<ScmTier&>(stats_->scm());
-    const std::vector<std::byte> junk(kBlockBytes);
-    while (Count(Event::kScmPackedAtReclaim) == 0) {
-      BlockKey key;
-      key.words[0] = ++filled_;
-      ASSERT_EQ(scm.Put(key, BlockRole::kOther, junk), PutResult::kStored);
-    }
+    HybridTest::FillScm(Event::kScmPackedAtReclaim);
     written_ = Count(Event::kScmWrittenBytes);
   }
   uint64_t Written() { return Count(Event::kScmWrittenBytes) - written_; }
 
-  uint64_t filled_ = 0;
   uint64_t written_ = 0;
 };
 
@@ -250,24 +232,23 @@ TEST_P(PackedHits, AreOfRecordsThatWereWrittenSinceReclaimBegan) {
 // A request waits for its own demotion alone, and a compaction would for each of its blocks.
 TEST_P(PackedHits, WhatACompactionWritesIsLeftToTheThreadAndADemotionIsNot) {
   Open("dram_first");
-  auto& scm = const_cast<ScmTier&>(stats_->scm());
   InsertAndDemote(kPackable);
-  EXPECT_EQ(scm.staged_puts() + scm.unstaged_puts(), 0u);
+  EXPECT_EQ(scm().figures().staged_puts() + scm().figures().unstaged_puts(), 0u);
   EXPECT_EQ(Count(Event::kScmPackedPut), 1u);
   InsertHeir(kPackable + 2);
-  EXPECT_EQ(scm.staged_puts(), 1u);
+  EXPECT_EQ(scm().figures().staged_puts(), 1u);
   EXPECT_EQ(Count(Event::kScmPackedPut), 1u);
   ExpectHit(kPackable + 2);
-  scm.Drain();
+  scm().Drain();
   EXPECT_EQ(Count(Event::kScmPackedPut), 2u);
   ExpectHit(kPackable + 2);
 }
 
 TEST_P(PackedHits, WithoutHeirsThereIsNoStage) {
   Open("dram_first");
-  const uint64_t with = stats_->scm().dram().packing;
+  const uint64_t with = stats_->scm().figures().dram().packing;
   Open("dram_first", /*heirs=*/false);
-  EXPECT_LE(stats_->scm().dram().packing + kUsualPackStageBytes, with);
+  EXPECT_LE(stats_->scm().figures().dram().packing + kUsualPackStageBytes, with);
 }
 
 TEST_P(PackedHits, AreUnpackedIntoTheBlocksOwnMemory) {
@@ -282,7 +263,7 @@ TEST_P(PackedHits, AreUnpackedIntoTheBlocksOwnMemory) {
   EXPECT_EQ(allocator_->live, 1);
   EXPECT_FALSE(stats_->scm().Owns(Value(handle)->data()));
   EXPECT_TRUE(ContentOf(kPackable).Matches(Value(handle)->data(), Value(handle)->bytes()));
-  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u) << "the pin goes as soon as the block is unpacked";
+  EXPECT_EQ(stats_->scm().figures().pinned_bytes(), 0u) << "the pin goes as soon as the block is unpacked";
   EXPECT_GE(cache_->GetCharge(handle), kBlockBytes);
   cache_->Release(handle);
   EXPECT_EQ(Count(Event::kScmPackedHit), 1u);
@@ -316,8 +297,7 @@ TEST_P(PackedHits, APromotedOneMayOutliveUsInTheWrappedCache) {
   HybridCacheOptions options = Options();
   options.policy = "bidirectional";
   options.scm.pack = GetParam();
-  ASSERT_TRUE(WrapCache(dram, options, &cache_).ok());
-  stats_ = GetHybridStats(cache_.get());
+  Wrap(dram, options);
   FillScm();
   InsertAndDemote(kPackable);
   ExpectHit(kPackable);
@@ -333,7 +313,7 @@ TEST_P(PackedHits, ADamagedOneIsAMiss) {
   InsertAndDemote(kPackable);
   {
     const std::string key = KeyOf(kPackable);
-    const PinnedBlock block = const_cast<ScmTier&>(stats_->scm()).Find(BlockKey::FromBytes(key.data()));
+    const PinnedBlock block = scm().Find(BlockKey::FromBytes(key.data()));
     ASSERT_EQ(block.form(), Form::kPacked);
     const_cast<std::byte&>(block.stored()[100]) ^= std::byte{1};
   }
@@ -470,9 +450,7 @@ TEST_F(HybridCacheTest, HyperClockCachesEvictionsTellWhatWasHit) {
   script.on_eviction = {Action::kDrop, Reason::kNoEvidence};
   options.dram_cache = DramCacheKind::kHyperClock;
   options.dram_bytes = 4 << 20;
-  cache_.reset();
-  ASSERT_TRUE(NewHybridCache(options, &cache_).ok());
-  stats_ = GetHybridStats(cache_.get());
+  Make(options);
   constexpr uint64_t kBlocks = 64;
   for (uint64_t id = 0; id < kBlocks; ++id) ASSERT_TRUE(Insert(id).ok());
   for (uint64_t id = 0; id < kBlocks; id += 2) {
@@ -500,7 +478,7 @@ TEST_F(HybridCacheTest, AMovedBlockIsInDramAlone) {
   InsertAndDemote(1);
   ExpectHit(1);
   EXPECT_EQ(Count(Event::kPromotion), 1u);
-  EXPECT_EQ(stats_->scm().resident_blocks(), 0u);
+  EXPECT_EQ(stats_->scm().figures().resident_blocks(), 0u);
   ExpectHit(1);
   EXPECT_EQ(Count(Event::kDramHit), 1u);
   DemoteAll();
@@ -689,7 +667,7 @@ TEST_P(OddCallback, ThatFailsIsAMiss) {
   EXPECT_EQ(Lookup(1, &kOddHelper<&CreateNothing>), nullptr);
   EXPECT_EQ(Count(Event::kCreateFailed), 2u);
   EXPECT_EQ(Count(Event::kMiss), 2u);
-  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u);
+  EXPECT_EQ(stats_->scm().figures().pinned_bytes(), 0u);
   ExpectHit(1);
 }
 
@@ -699,7 +677,7 @@ TEST_P(OddCallback, ThatAllocatesOtherwiseIsServedAndCounted) {
   ExpectHit(1, &kOddHelper<&CreateWithScratch>);
   ExpectHit(1, &kOddHelper<&CreateOnSecondTry>);
   EXPECT_EQ(Count(Event::kAdoptionFailed), GetParam() == ServeMode::kInPlace ? 3u : 0u);
-  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u);
+  EXPECT_EQ(stats_->scm().figures().pinned_bytes(), 0u);
   EXPECT_EQ(allocator_->live, 0);
 }
 
@@ -716,8 +694,7 @@ INSTANTIATE_TEST_SUITE_P(Serve, OddCallback, ::testing::Values(ServeMode::kInPla
                          [](const auto& test) { return test.param == ServeMode::kCopy ? "copy" : "in_place"; });
 
 TEST_F(HybridCacheTest, ANullAllocatorMeansMalloc) {
-  ASSERT_TRUE(NewHybridCache(Options(), &cache_).ok());
-  stats_ = GetHybridStats(cache_.get());
+  Make(Options());
   EXPECT_EQ(cache_->memory_allocator(), nullptr);
   InsertAndDemote(1);
   ExpectHit(1);
@@ -740,15 +717,14 @@ TEST_F(HybridCacheTest, TheReportNamesEveryCounterAndTheMedium) {
     EXPECT_NE(report.find(std::string(ToString(static_cast<Event>(e))) + ": "), std::string::npos) << e;
   }
   EXPECT_NE(report.find("demotion: 1 (data 1)"), std::string::npos) << report;
-  const char* const emulated = stats_->scm().medium_info().emulated ? "true" : "false";
+  const char* const emulated = stats_->scm().medium().info().emulated ? "true" : "false";
   EXPECT_NE(report.find(std::string("medium.emulated: ") + emulated), std::string::npos);
   EXPECT_NE(report.find("capacity : "), std::string::npos) << "the DRAM tier's own options";
 }
 
 TEST_F(HybridCacheTest, TheWrappedCacheMayOutliveUs) {
   const std::shared_ptr<Cache> dram = StockLru();
-  ASSERT_TRUE(WrapCache(dram, Options(), &cache_).ok());
-  stats_ = GetHybridStats(cache_.get());
+  Wrap(dram, Options());
   ASSERT_TRUE(Insert(1).ok());
   cache_.reset();
   dram->SetCapacity(0);  // evicts, and asks nobody
@@ -777,8 +753,7 @@ TEST_F(HybridCacheTest, OnlyAnUnusedStockCacheIsWrapped) {
 TEST_F(HybridCacheTest, AHyperClockCacheIsWrappedToo) {
   HybridCacheOptions options = Options();
   options.policy = "dram_first";
-  ASSERT_TRUE(WrapCache(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache(), options, &cache_).ok());
-  stats_ = GetHybridStats(cache_.get());
+  Wrap(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache(), options);
   for (uint64_t id = 0; id < 2000; ++id) ASSERT_TRUE(Insert(id).ok());
   EXPECT_GT(Count(Event::kDemotion), 500u);
   uint64_t hits = 0;

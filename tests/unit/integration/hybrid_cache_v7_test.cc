@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,28 +24,29 @@ using test::BlockV7;
 using test::kBlockHelper;
 using test::KeyV7;
 using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 constexpr size_t kBlockBytes = 4000;
 
-class HybridCacheV7Test : public ::testing::Test {
+class HybridCacheV7Test : public test::HybridTest {
  protected:
   // `blocks`: how many the DRAM tier holds.
   void Make(std::string policy, size_t blocks = 4, bool strict = false) {
-    HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file_, blocks * 4400, 8 << 20);
+    HybridCacheOptions options = OptionsOf(blocks * 4400, 8 << 20);
     options.policy = std::move(policy);
     options.strict_capacity_limit = strict;
-    Make(options);
-  }
-  void Make(const HybridCacheOptions& options) {
-    cache_.reset();
-    const Status status = NewHybridCache(options, &cache_);
-    ASSERT_TRUE(status.ok()) << status.message();
-    stats_ = GetHybridStats(cache_.get());
+    HybridTest::Make(options);
     ASSERT_NE(stats_, nullptr);
   }
+  // Under a policy that does as `script` says.
+  void Make(test::Script* script) {
+    HybridCacheOptions options = OptionsOf(4 * 4400, 8 << 20);
+    test::UseScript(&options, script);
+    HybridTest::Make(options);
+  }
   void TearDown() override {
-    if (cache_ != nullptr) test::ExpectSound(cache_.get());
-    cache_.reset();
+    HybridTest::TearDown();
     EXPECT_EQ(BlockV7::alive, 0) << "an object leaked, or died twice";
   }
 
@@ -64,11 +68,6 @@ class HybridCacheV7Test : public ::testing::Test {
     cache_->Release(handle);
     return true;
   }
-  uint64_t Count(Event event) { return stats_->Counters()[event]; }
-
-  test::ScratchFile file_;
-  std::shared_ptr<Cache> cache_;
-  HybridStats* stats_ = nullptr;
 };
 
 TEST_F(HybridCacheV7Test, EvictedBlocksAreServedFromScmAsStandaloneObjects) {
@@ -138,11 +137,26 @@ TEST_F(HybridCacheV7Test, ScmFirstStoresMissesInScmAndStillHandsThemOver) {
   EXPECT_TRUE(Read(2));
 }
 
+TEST_F(HybridCacheV7Test, ACompactionsHitInDramIsNoEvidenceThatAUserWantsTheBlock) {
+  test::Script script;
+  Make(&script);
+  Insert(1);
+  Insert(2);
+  EXPECT_TRUE(Read(1));
+  std::thread([this] {
+    ASSERT_EQ(pthread_setname_np(pthread_self(), "rocksdb:low"), 0);
+    EXPECT_TRUE(Read(2));
+  }).join();
+  cache_->SetCapacity(0);
+  std::map<std::string, bool> hit;  // by key
+  for (const BlockFacts& block : script.evictions)
+    hit[std::string(block.key.bytes().data(), BlockKey::kBytes)] = block.was_hit_in_dram;
+  EXPECT_THAT(hit, UnorderedElementsAre(Pair(KeyV7(1), true), Pair(KeyV7(2), false)));
+}
+
 TEST_F(HybridCacheV7Test, ABypassedMissIsHandedOverAndKeptInNeitherTier) {
   test::Script script;
-  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file_, 4 * 4400, 8 << 20);
-  test::UseScript(&options, &script);
-  Make(options);
+  Make(&script);
   Insert(1);
   script.on_miss = {Action::kBypass, Reason::kCompaction};
   Cache::Handle* handle = nullptr;
@@ -160,14 +174,12 @@ TEST_F(HybridCacheV7Test, ABypassedMissIsHandedOverAndKeptInNeitherTier) {
 TEST_F(HybridCacheV7Test, AMovedBlockIsInDramAlone) {
   test::Script script;
   script.on_scm_hit = {Action::kMove, Reason::kFrequency};
-  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file_, 4 * 4400, 8 << 20);
-  test::UseScript(&options, &script);
-  Make(options);
+  Make(&script);
   for (uint64_t id = 0; id < 10; ++id) Insert(id);
-  const uint64_t resident = stats_->scm().resident_blocks();
+  const uint64_t resident = stats_->scm().figures().resident_blocks();
   EXPECT_TRUE(Read(0));
   EXPECT_EQ(Count(Event::kPromotion), 1u);
-  EXPECT_EQ(stats_->scm().resident_blocks(), resident) << "one moved up, the one it displaced moved down";
+  EXPECT_EQ(stats_->scm().figures().resident_blocks(), resident) << "one moved up, the one it displaced moved down";
   EXPECT_TRUE(Read(0));
   EXPECT_EQ(Count(Event::kDramHit), 1u);
 }
@@ -202,8 +214,9 @@ TEST_F(HybridCacheV7Test, StandaloneHandlesBehaveAsHandles) {
   EXPECT_EQ(cache_->GetUsage(), before + cache_->GetUsage(handle));
   EXPECT_EQ(cache_->GetPinnedUsage(), pinned_before + cache_->GetUsage(handle));
   EXPECT_TRUE(cache_->Ref(handle));
-  EXPECT_FALSE(cache_->Release(handle));
+  EXPECT_FALSE(cache_->Release(handle, /*useful=*/true, /*erase_if_last_ref=*/true));
   EXPECT_EQ(BytesOf(handle), Bytes(0)) << "one reference is left";
+  EXPECT_TRUE(Read(0)) << "so it was not the last";
   EXPECT_TRUE(cache_->Release(handle, /*useful=*/true, /*erase_if_last_ref=*/true));
   EXPECT_EQ(cache_->GetUsage(), before);
   EXPECT_FALSE(Read(0)) << "erase_if_last_ref erases from SCM as well";
@@ -326,10 +339,9 @@ TEST(HybridCacheV7, IsAPlainLruCacheUntilItIsArmed) {
 
 TEST_F(HybridCacheV7Test, ARealDatabaseReadsWhatItWroteUnderEveryPolicy) {
   for (const char* policy : {"dram_first", "scm_first", "bidirectional"}) {
-    HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file_, 1 << 20, 64 << 20);
+    HybridCacheOptions options = OptionsOf(1 << 20, 64 << 20);
     options.policy = policy;
-    ASSERT_TRUE(NewHybridCache(options, &cache_).ok());
-    stats_ = GetHybridStats(cache_.get());
+    HybridTest::Make(options);
     {
       test::SmallDb db(cache_);
       db.ReadAll();

@@ -35,8 +35,7 @@ class HybridCoreTest : public ::testing::Test {
     options_.scm = test::AnonymousOptions(16 * kSegmentBytesMin);
     options_.write_budget_bytes_per_second = 5 << 20;
     test::UseScript(&options_, &script_);
-    const Status status = HybridCore::Open(options_, &core_);
-    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(HybridCore::Open(options_, &core_).message(), "");
   }
   void TearDown() override {
     if (core_ != nullptr) test::ExpectSound(core_->scm());

@@ -21,6 +21,7 @@
 #include "tests/support/hybrid_fixture.h"
 #include "tests/support/random.h"
 #include "tests/support/seed.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/replay/caches/block_cache.h"
 
 namespace mezz {
@@ -33,7 +34,7 @@ using ::testing::Not;
 constexpr size_t kBlockBytes = 4000;
 constexpr uint64_t kCurveKeys = 8000;
 
-class HybridCurve : public ::testing::Test {
+class HybridCurve : public test::HybridTest {
  protected:
   HybridCurve() {
     options_.dram_bytes = 4 << 20;
@@ -43,16 +44,9 @@ class HybridCurve : public ::testing::Test {
     options_.scm.pack = PackMode::kOff;
     options_.curve = true;
     options_.curve_rate = 1;
-    folder_ = std::filesystem::temp_directory_path() / ("mezz_curve_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
   }
-  ~HybridCurve() override { std::filesystem::remove_all(folder_); }
 
-  void Open() {
-    const Status status = NewHybridCache(options_, &cache_);
-    ASSERT_TRUE(status.ok()) << status.message();
-    stats_ = GetHybridStats(cache_.get());
-  }
+  void Open() { Make(options_); }
   // Skewed look-ups, each miss inserted.
   void LookUp(uint64_t count, uint64_t keys = kCurveKeys) {
     BlockCache cache(cache_);
@@ -62,7 +56,7 @@ class HybridCurve : public ::testing::Test {
       if (!cache.Lookup(key, BlockRole::kData)) cache.Insert(key, BlockRole::kData, bytes);
     }
   }
-  std::string PathOf(const std::string& name) const { return folder_ / name; }
+  std::string PathOf(const std::string& name) const { return folder_.Path(name); }
   std::string Refused() {
     std::shared_ptr<rocksdb::Cache> cache;
     return std::string(NewHybridCache(options_, &cache).message());
@@ -70,9 +64,7 @@ class HybridCurve : public ::testing::Test {
 
   test::Random random_{test::Seed()};
   HybridCacheOptions options_;
-  std::filesystem::path folder_;
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(HybridCurve, SaysAtItsOwnSizeWhatTheCacheFound) {
@@ -145,7 +137,7 @@ TEST_F(HybridCurve, StandsInTheReportAndInTheFileThatMergesWithAnotherHosts) {
   EXPECT_EQ(a.points, b.points) << "nothing was looked up between the two";
   ASSERT_TRUE(plan::Merge(b, &a).ok());
   EXPECT_EQ(a.sums.hosts, 2u);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2) << "a temporary file was left";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2) << "a temporary file was left";
 }
 
 // RocksDB asks for the options while its writes wait.
@@ -264,7 +256,7 @@ TEST_F(HybridCurve, OffKeepsNothing) {
 TEST_F(HybridCurve, RefusesAFileThatCannotBeWritten) {
   options_.curve_file = PathOf("none/x.curve");
   EXPECT_THAT(Refused(), AllOf(HasSubstr("curve="), HasSubstr("none/x.curve cannot be written: No such file")));
-  options_.curve_file = folder_;
+  options_.curve_file = folder_.path();
   EXPECT_THAT(Refused(), HasSubstr("cannot be written: Is a directory"));
   options_.curve_file = PathOf("x.curve");
   options_.curve = false;

@@ -81,38 +81,34 @@ const Helper kHooked{rocksdb::CacheEntryRole::kDataBlock,
                      &kBasicHelper<rocksdb::CacheEntryRole::kDataBlock>};
 #endif
 
-class HybridMoves : public ::testing::TestWithParam<DramCacheKind> {
+class HybridMoves : public HybridTest, public ::testing::WithParamInterface<DramCacheKind> {
  protected:
   void SetUp() override {
-    HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, 40'000, 8 << 20);
+    HybridCacheOptions options = OptionsOf(40'000, 8 << 20);
     options.dram_cache = GetParam();
     UseScript(&options, &script_);
-    const Status made = NewHybridCache(options, &raw_);
-    ASSERT_TRUE(made.ok()) << made.message();
-    cache_.emplace(raw_.get(), &kHooked, &HookedCreate);
+    Make(options);
+    blocks_.emplace(cache_.get(), &kHooked, &HookedCreate);
   }
   void TearDown() override {
     EXPECT_FALSE(in_the_middle) << "the move that the test is about never happened";
-    ExpectSound(raw_.get());
+    HybridTest::TearDown();
   }
 
   // Until strangers have driven what DRAM held into the SCM tier, or out.
   void FillDram() {
-    for (uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(cache_->Insert(kStranger + next_stranger_++, 1, kBlockBytes));
+    for (uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(blocks_->Insert(kStranger + next_stranger_++, 1, kBlockBytes));
   }
-  uint64_t Found(uint64_t id) const { return cache_->Found(id); }
-  uint64_t Count(Event event) { return GetHybridStats(raw_.get())->Counters()[event]; }
+  uint64_t Found(uint64_t id) const { return blocks_->Found(id); }
 
-  ScratchFile file_;
   Script script_;
-  std::shared_ptr<rocksdb::Cache> raw_;
-  std::optional<VersionedCache> cache_;
+  std::optional<VersionedCache> blocks_;
   uint64_t next_stranger_ = 0;
 };
 
 TEST_P(HybridMoves, ADemotionThatAnInsertOvertakesIsNotMade) {
-  ASSERT_TRUE(cache_->Insert(kMoved, /*version=*/1, kBlockBytes));
-  in_the_middle = [&] { ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes)); };
+  ASSERT_TRUE(blocks_->Insert(kMoved, /*version=*/1, kBlockBytes));
+  in_the_middle = [&] { ASSERT_TRUE(blocks_->Insert(kMoved, 2, kBlockBytes)); };
   FillDram();
   EXPECT_GT(Count(Event::kRefusedChanged), 0u) << "version 2 hides it, and would be compared with it when it leaves";
   script_.on_eviction = {Action::kDrop, Reason::kNoEvidence};
@@ -121,8 +117,8 @@ TEST_P(HybridMoves, ADemotionThatAnInsertOvertakesIsNotMade) {
 }
 
 TEST_P(HybridMoves, ADemotionThatAnEraseOvertakesIsNotMade) {
-  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
-  in_the_middle = [&] { cache_->Erase(kMoved); };
+  ASSERT_TRUE(blocks_->Insert(kMoved, 1, kBlockBytes));
+  in_the_middle = [&] { blocks_->Erase(kMoved); };
   FillDram();
   EXPECT_EQ(Found(kMoved), 0u);
   EXPECT_EQ(Count(Event::kRefusedChanged), 1u);
@@ -130,9 +126,9 @@ TEST_P(HybridMoves, ADemotionThatAnEraseOvertakesIsNotMade) {
 
 TEST_P(HybridMoves, APromotionThatAnEraseOvertakesIsServedAndNotKept) {
   script_.on_scm_hit = {Action::kPromote, Reason::kFrequency};
-  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  ASSERT_TRUE(blocks_->Insert(kMoved, 1, kBlockBytes));
   FillDram();
-  in_the_middle = [&] { cache_->Erase(kMoved); };
+  in_the_middle = [&] { blocks_->Erase(kMoved); };
   EXPECT_EQ(Found(kMoved), 1u) << "found before it was erased";
   EXPECT_EQ(Found(kMoved), 0u);
   EXPECT_EQ(Count(Event::kPromotionRefused), 1u);
@@ -140,28 +136,28 @@ TEST_P(HybridMoves, APromotionThatAnEraseOvertakesIsServedAndNotKept) {
 
 TEST_P(HybridMoves, APromotionThatAnInsertOvertakesDoesNotHideTheNewBytes) {
   script_.on_scm_hit = {Action::kPromote, Reason::kFrequency};
-  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  ASSERT_TRUE(blocks_->Insert(kMoved, 1, kBlockBytes));
   FillDram();
-  in_the_middle = [&] { ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes)); };
+  in_the_middle = [&] { ASSERT_TRUE(blocks_->Insert(kMoved, 2, kBlockBytes)); };
   EXPECT_EQ(Found(kMoved), 1u) << "found before it was replaced";
   EXPECT_EQ(Found(kMoved), 2u);
 }
 
 TEST_P(HybridMoves, AnInsertOverOldBytesHidesThemInBothTiers) {
-  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
-  ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes));
+  ASSERT_TRUE(blocks_->Insert(kMoved, 1, kBlockBytes));
+  ASSERT_TRUE(blocks_->Insert(kMoved, 2, kBlockBytes));
   EXPECT_EQ(Found(kMoved), 2u);
   FillDram();
   EXPECT_EQ(Found(kMoved), 2u);
-  ASSERT_TRUE(cache_->Insert(kMoved, 3, kBlockBytes));
+  ASSERT_TRUE(blocks_->Insert(kMoved, 3, kBlockBytes));
   FillDram();
   EXPECT_EQ(Found(kMoved), 3u);
 }
 
 TEST_P(HybridMoves, AShrinkOfDramDemotesWhatItEvicts) {
   if (GetParam() == DramCacheKind::kHyperClock) GTEST_SKIP() << "it evicts when something is inserted";
-  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
-  raw_->SetCapacity(0);
+  ASSERT_TRUE(blocks_->Insert(kMoved, 1, kBlockBytes));
+  cache_->SetCapacity(0);
   EXPECT_EQ(Found(kMoved), 1u);
 }
 
@@ -172,22 +168,22 @@ TEST_P(HybridMoves, CallbacksThatThrowAreRefusalsAndMissesAndLeakNothing) {
     script_.on_miss = on_miss;
     for (bool* throwing : {&throwing_size, &throwing_save}) {
       *throwing = true;
-      for (uint64_t id = 0; id < 5000; ++id) ASSERT_TRUE(cache_->Insert(10'000 + id, 1, kBlockBytes));
+      for (uint64_t id = 0; id < 5000; ++id) ASSERT_TRUE(blocks_->Insert(10'000 + id, 1, kBlockBytes));
       *throwing = false;
-      ExpectSound(raw_.get());
+      ExpectSound(cache_.get());
     }
   }
   EXPECT_GE(Count(Event::kRefusedFillFailed), 19'900u);
   EXPECT_EQ(Count(Event::kDemotion) + Count(Event::kInsertToScm), 0u);
   script_.on_miss = {Action::kToDram, Reason::kPolicyDefault};
-  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  ASSERT_TRUE(blocks_->Insert(kMoved, 1, kBlockBytes));
   FillDram();
   for (const Action serve : {Action::kInPlace, Action::kPromote, Action::kMove}) {
     script_.on_scm_hit = {serve, Reason::kPolicyDefault};
     throwing_create = true;
     EXPECT_EQ(Found(kMoved), 0u);
     throwing_create = false;
-    ExpectSound(raw_.get());
+    ExpectSound(cache_.get());
   }
   EXPECT_EQ(Found(kMoved), 1u);
 }
@@ -196,7 +192,7 @@ TEST_P(HybridMoves, CallbacksThatThrowAreRefusalsAndMissesAndLeakNothing) {
 INSTANTIATE_TEST_SUITE_P(All, HybridMoves, ::testing::Values(DramCacheKind::kLru), [](const auto&) { return "lru"; });
 #else
 INSTANTIATE_TEST_SUITE_P(All, HybridMoves, ::testing::Values(DramCacheKind::kLru, DramCacheKind::kHyperClock),
-                         [](const auto& test) { return test.param == DramCacheKind::kLru ? "lru" : "hcc"; });
+                         [](const auto& test) { return NameOf(test.param); });
 #endif
 
 }  // namespace

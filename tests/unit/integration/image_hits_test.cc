@@ -7,7 +7,6 @@
 #include <new>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/support/hybrid_blocks.h"
@@ -26,34 +25,24 @@ constexpr uint64_t kId = 2;  // even: its content packs
 
 const Helper* const kData = kHelpers[0];
 
-class ImageHits : public ::testing::Test {
+class ImageHits : public HybridTest {
  protected:
   void SetUp() override { Open(PackMode::kImage); }
-  void TearDown() override { ExpectSound(cache_.get()); }
 
   void Open(PackMode pack) {
-    HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
+    HybridCacheOptions options = OptionsOf(kDramBytes, kScmBytes);
     options.scm.pack = pack;
     options.scm.faults_max = 0;  // what is damaged here is no reason to stop
     script_ = {};
     UseScript(&options, &script_);
-    const Status made = NewHybridCache(options, &cache_);
-    ASSERT_TRUE(made.ok()) << made.message();
-    stats_ = GetHybridStats(cache_.get());
-    FillScm();
+    Make(options);
+    FillUnderScript();
     script_.on_miss = {Action::kToBoth, Reason::kGhost, /*proven=*/true};
     script_.on_eviction = {Action::kKeep, Reason::kClean};
   }
-  // Until reclaim begins: from then on records are packed.
-  void FillScm() {
-    auto& scm = const_cast<ScmTier&>(stats_->scm());
-    const std::vector<std::byte> junk(kBlockBytes);
+  void FillUnderScript() {
     script_.on_reclaim = {Action::kDrop, Reason::kNoHit};
-    while (Count(Event::kScmDropped) == 0) {
-      BlockKey key;
-      key.words[0] = ++filled_;
-      ASSERT_EQ(scm.Put(key, BlockRole::kOther, junk), PutResult::kStored);
-    }
+    FillScm(Event::kScmDropped);
   }
 
   static Content ContentOf(uint64_t id) { return Content(id, 1, kBlockBytes); }
@@ -80,15 +69,10 @@ class ImageHits : public ::testing::Test {
   }
   PinnedBlock Record(uint64_t id = kId) {
     const std::string key = KeyOf(id);
-    return const_cast<ScmTier&>(stats_->scm()).Find(BlockKey::FromBytes(key.data()));
+    return scm().Find(BlockKey::FromBytes(key.data()));
   }
-  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
 
-  ScratchFile file_;
   Script script_;
-  std::shared_ptr<Cache> cache_;
-  HybridStats* stats_ = nullptr;
-  uint64_t filled_ = 0;
 };
 
 TEST_F(ImageHits, AMissIsStoredAtOnceAndItsEvictionIsClean) {
@@ -154,11 +138,10 @@ TEST_F(ImageHits, NoDamageIsEverUnpacked) {
 TEST_F(ImageHits, AnObjectOfAnotherSizeOrNoneIsAMissAndForgotten) {
   const std::unique_ptr<TestBlock> block(TestBlock::New(ContentOf(kId), nullptr));
   const std::string image = block->image();
-  auto& scm = const_cast<ScmTier&>(stats_->scm());
   const std::string key = KeyOf(kId);
   const auto put = [&](size_t bytes, std::string_view of) {
     const Image forged{.bytes = std::as_bytes(std::span(of.data(), of.size())), .type = kFakeCompression};
-    ASSERT_EQ(scm.PutImage(BlockKey::FromBytes(key.data()), BlockRole::kData, bytes, forged), PutResult::kStored);
+    ASSERT_EQ(scm().PutImage(BlockKey::FromBytes(key.data()), BlockRole::kData, bytes, forged), PutResult::kStored);
   };
   put(kBlockBytes + 8, image);
   EXPECT_FALSE(Finds());
@@ -196,13 +179,11 @@ TEST_F(ImageHits, WithoutMemoryIsAMissAndTheRecordStays) {
   lru.capacity = kDramBytes;
   lru.num_shard_bits = 0;
   lru.memory_allocator = allocator;
-  HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
+  HybridCacheOptions options = OptionsOf(kDramBytes, kScmBytes);
   options.scm.pack = PackMode::kImage;
   UseScript(&options, &script_);
-  const Status wrapped = WrapCache(lru.MakeSharedCache(), options, &cache_);
-  ASSERT_TRUE(wrapped.ok()) << wrapped.message();
-  stats_ = GetHybridStats(cache_.get());
-  FillScm();
+  Wrap(lru.MakeSharedCache(), options);
+  FillUnderScript();
   InsertAndDemote();
   allocator->dry = true;
   EXPECT_FALSE(Finds());

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -33,30 +32,20 @@ struct Line {
   bool is(std::string_view what) const { return event == what && role == "data"; }
 };
 
-class LineageRecorderTest : public ::testing::Test {
+class LineageRecorderTest : public ::testing::Test, protected ScratchDb {
  protected:
   void SetUp() override {
-    std::filesystem::create_directory(folder_);
-    options_.create_if_missing = true;
-    options_.compression = rocksdb::kNoCompression;
     options_.disable_auto_compactions = true;
     if (!kWarmsWithCompactions) GTEST_SKIP() << "this RocksDB does not warm the cache with what a compaction writes";
   }
-  ~LineageRecorderTest() override {
-    Close();
-    std::filesystem::remove_all(folder_);
-  }
+  ~LineageRecorderTest() override { Close(); }
 
   void Record(LineageRecorderOptions options = {}) {
-    options.path = path_;
-    const Status opened = LineageRecorder::Open(options, rocksdb::NewLRUCache(4 << 20), &recorder_);
-    ASSERT_TRUE(opened.ok()) << opened.message();
+    options.path = recording_;
+    ASSERT_EQ(LineageRecorder::Open(options, rocksdb::NewLRUCache(4 << 20), &recorder_).message(), "");
     options_.listeners = {recorder_->listener()};
-    rocksdb::BlockBasedTableOptions table;
-    table.block_cache = recorder_->cache();
-    table.prepopulate_block_cache = kBestWarming;
-    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    ASSERT_TRUE(OpenDb(options_, (folder_ / "db").string(), {{"default", options_}}, &handles_, &db_).ok());
+    options_.table_factory = TablesOf(recorder_->cache(), kBestWarming);
+    Open();
   }
   void WriteAll() {
     for (int i = 0; i < kKeys; ++i) ASSERT_TRUE(db_->Put({}, Key(i), std::string(400, 'v')).ok());
@@ -67,7 +56,6 @@ class LineageRecorderTest : public ::testing::Test {
     std::string value;
     for (int i = 0; i < kKeys; ++i) ASSERT_TRUE(db_->Get({}, Key(i), &value).ok());
   }
-  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
   Status Finish() {
     Close();
     return recorder_->Finish();
@@ -75,7 +63,7 @@ class LineageRecorderTest : public ::testing::Test {
   static std::string Key(int i) { return "key" + std::to_string(100'000 + i); }
 
   std::vector<Line> Lines() const {
-    std::ifstream file(path_);
+    std::ifstream file(recording_);
     std::string text;
     std::getline(file, text);
     EXPECT_EQ(text, kLineageCsvHeader);
@@ -93,13 +81,8 @@ class LineageRecorderTest : public ::testing::Test {
     return lines;
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("mezz_lineage_" + std::to_string(getpid()));
-  const std::string path_ = folder_ / "blocks.csv";
+  const std::string recording_ = folder_.Path("blocks.csv");
   std::unique_ptr<LineageRecorder> recorder_;
-  rocksdb::Options options_;
-  std::unique_ptr<rocksdb::DB> db_;
-  Handles handles_;
 };
 
 // "3:1.5 2:1.5+2.9" as blocks with their keys.
@@ -182,7 +165,7 @@ TEST_F(LineageRecorderTest, ABlockThatIsMissedHasItsLineOnceItsBytesCome) {
   Record();
   WriteAll();
   ASSERT_EQ(Finish().message(), "");
-  std::filesystem::remove(path_);
+  std::filesystem::remove(recording_);
   Record();  // another cache, and the same tables
   ReadAll();
   ReadAll();
@@ -208,10 +191,10 @@ TEST_F(LineageRecorderTest, EndsAtItsLimits) {
     const Status finished = Finish();
     EXPECT_EQ(finished.code(), Status::Code::kNoSpace);
     EXPECT_THAT(finished.message(), HasSubstr(reason));
-    EXPECT_LE(std::filesystem::file_size(path_), 4096u);
+    EXPECT_LE(std::filesystem::file_size(recording_), 4096u);
     EXPECT_GT(Lines().size(), 10u);
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
+    std::filesystem::remove(recording_);
+    std::filesystem::remove_all(path_);
   };
   record({.path = "", .file_bytes_max = 4096}, "its file");
   record({.path = "", .memory_bytes_max = 4096}, "of memory");
@@ -219,8 +202,8 @@ TEST_F(LineageRecorderTest, EndsAtItsLimits) {
 }
 
 TEST_F(LineageRecorderTest, RefusesAFileThatExists) {
-  std::ofstream(path_) << "precious";
-  EXPECT_EQ(LineageRecorder::Open({.path = path_}, rocksdb::NewLRUCache(1 << 20), &recorder_).code(),
+  std::ofstream(recording_) << "precious";
+  EXPECT_EQ(LineageRecorder::Open({.path = recording_}, rocksdb::NewLRUCache(1 << 20), &recorder_).code(),
             Status::Code::kForeignFile);
 }
 

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <memory>
 #include <string>
 
 #include "integration/hybrid_cache.h"
+#include "tests/support/hybrid_fixture.h"
 #include "tests/support/small_db.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/watch/doctor.h"
 #include "workloads/watch/follow.h"
 #include "workloads/watch/metrics_source.h"
@@ -22,20 +21,15 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-class LiveDoctor : public testing::Test {
+class LiveDoctor : public test::HybridTest {
  protected:
   LiveDoctor() {
     options_.dram_bytes = 2 << 20;
     options_.scm.medium = MediumKind::kAnonymous;
     options_.scm.capacity_bytes = 32 << 20;
-    socket_ = std::filesystem::temp_directory_path() / fmt::format("mezz_live_doctor_{}.sock", getpid());
-    std::filesystem::remove(socket_);
-    options_.metrics = "unix:" + socket_;
+    options_.metrics = "unix:" + folder_.Path("socket");
   }
-  void Open() {
-    const Status status = NewHybridCache(options_, &cache_);
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
+  void Open() { Make(options_); }
   MetricSamples Look() const {
     MetricsSource source;
     MetricSamples samples;
@@ -50,9 +44,8 @@ class LiveDoctor : public testing::Test {
     return rules;
   }
 
+  const TemporaryFolder folder_;
   HybridCacheOptions options_;
-  std::string socket_;
-  std::shared_ptr<rocksdb::Cache> cache_;
 };
 
 TEST_F(LiveDoctor, FindsNothingWrongWithASmallSetUp) {
@@ -76,17 +69,16 @@ TEST_F(LiveDoctor, FindsAModelledMedium) {
 // The rules tell media by these descriptions.
 TEST_F(LiveDoctor, SeveralMediaAreTold) {
   options_.scm.medium = MediumKind::kFile;
-  const std::string path = fmt::format("/dev/shm/mezz_live_doctor_{}", getpid());
+  const test::ScratchFile file("/dev/shm");
   options_.scm.members = {{.medium = MediumKind::kAnonymous, .capacity_bytes = 16 << 20},
-                          {.path = path, .capacity_bytes = 16 << 20}};
+                          {.path = file.path(), .capacity_bytes = 16 << 20}};
   Open();
   const MetricSamples samples = Look();
   EXPECT_THAT(samples.SumsBy("member_bytes", "description"),
               testing::ElementsAre(testing::Pair("DRAM of this process", 16 << 20),
-                                   testing::Pair(fmt::format("file {} (tmpfs)", path), 16 << 20)));
+                                   testing::Pair(fmt::format("file {} (tmpfs)", file.path()), 16 << 20)));
   EXPECT_TRUE(Diagnose(samples).healthy()) << DiagnosisText(Diagnose(samples));
-  cache_.reset();
-  std::filesystem::remove(path);
+  cache_.reset();  // before its medium
 }
 
 TEST_F(LiveDoctor, TheFollowerSeesWhatHappensBetweenTwoLooks) {

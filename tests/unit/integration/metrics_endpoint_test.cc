@@ -19,6 +19,7 @@
 
 #include "integration/metrics_target.h"
 #include "tests/support/http_client.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mezz {
 namespace {
@@ -40,14 +41,6 @@ std::string Contents(const std::string& path) {
 
 class MetricsEndpointTest : public ::testing::Test {
  protected:
-  MetricsEndpointTest()
-      : folder_(std::filesystem::temp_directory_path() / ("mezz_metrics_" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    socket_ = folder_ / "socket";
-  }
-  ~MetricsEndpointTest() override { std::filesystem::remove_all(folder_); }
-
   static Status Open(const std::string& metrics, std::unique_ptr<MetricsEndpoint>* endpoint) {
     return MetricsEndpoint::Open(metrics, endpoint);
   }
@@ -70,11 +63,11 @@ class MetricsEndpointTest : public ::testing::Test {
     EXPECT_EQ(endpoint, nullptr);
     return status.message();
   }
-  auto Files() const { return std::distance(std::filesystem::directory_iterator(folder_), {}); }
+  auto Files() const { return std::distance(std::filesystem::directory_iterator(folder_.path()), {}); }
   std::string Unix() const { return "unix:" + socket_; }
 
-  const std::filesystem::path folder_;
-  std::string socket_;
+  const TemporaryFolder folder_;
+  const std::string socket_ = folder_.Path("socket");
 };
 
 TEST_F(MetricsEndpointTest, AnswersAtAUnixSocket) {
@@ -197,7 +190,7 @@ TEST_F(MetricsEndpointTest, EndsWithClientsThatWait) {
 }
 
 TEST_F(MetricsEndpointTest, MayEndBeforeItServes) {
-  for (const std::string& metrics : {Unix(), "file:" + (folder_ / "file").string()}) {
+  for (const std::string& metrics : {Unix(), "file:" + folder_.Path("file")}) {
     std::unique_ptr<MetricsEndpoint> endpoint;
     EXPECT_TRUE(Open(metrics, &endpoint).ok());
   }
@@ -233,8 +226,8 @@ TEST_F(MetricsEndpointTest, WhatIsNoSocketIsLeftAlone) {
   std::ofstream(socket_) << "precious";
   EXPECT_THAT(WhyNot(Unix()), AllOf(HasSubstr("metrics=" + Unix()), HasSubstr("remove it")));
   EXPECT_EQ(Contents(socket_), "precious");
-  std::filesystem::create_directory(folder_ / "sub");
-  EXPECT_THAT(WhyNot("unix:" + (folder_ / "sub").string()), HasSubstr("no socket"));
+  std::filesystem::create_directory(folder_.Path("sub"));
+  EXPECT_THAT(WhyNot("unix:" + folder_.Path("sub")), HasSubstr("no socket"));
 }
 
 TEST_F(MetricsEndpointTest, AnothersSocketIsNotRemoved) {
@@ -265,11 +258,11 @@ TEST_F(MetricsEndpointTest, APortInUseIsAnError) {
 }
 
 TEST_F(MetricsEndpointTest, WhatCannotBeTakenIsAnErrorThatSaysWhatToDo) {
-  const std::string missing = (folder_ / "missing" / "x").string();
+  const std::string missing = folder_.Path("missing/x");
   EXPECT_THAT(WhyNot("unix:" + missing), HasSubstr("metrics=unix:" + missing + ": its folder cannot be locked"));
   EXPECT_THAT(WhyNot("file:" + missing), HasSubstr("metrics=file:" + missing + " cannot be written"));
-  EXPECT_THAT(WhyNot("file:" + folder_.string()), HasSubstr("cannot be written"));
-  EXPECT_THAT(WhyNot("unix:" + (folder_ / std::string(108, 'x')).string()), HasSubstr("choose a shorter one"));
+  EXPECT_THAT(WhyNot("file:" + folder_.path()), HasSubstr("cannot be written"));
+  EXPECT_THAT(WhyNot("unix:" + folder_.Path(std::string(108, 'x'))), HasSubstr("choose a shorter one"));
   EXPECT_THAT(WhyNot("unix:"), HasSubstr("the path is missing"));
   EXPECT_THAT(WhyNot("file:/tmp/"), HasSubstr("name a file in it"));
   EXPECT_THAT(WhyNot("file:/tmp/a;b"), HasSubstr("choose another"));
@@ -301,7 +294,7 @@ TEST_F(MetricsEndpointTest, AChildKeepsNothingOfIt) {
   const uint16_t port = FreePort();
   const std::string metrics = "tcp:127.0.0.1:" + std::to_string(port);
   auto endpoint = Serve(metrics);
-  const std::string path = folder_ / "file";
+  const std::string path = folder_.Path("file");
   auto file = Serve("file:" + path);
   int lives[2];
   ASSERT_EQ(pipe(lives), 0);
@@ -325,7 +318,7 @@ TEST_F(MetricsEndpointTest, AChildKeepsNothingOfIt) {
 }
 
 TEST_F(MetricsEndpointTest, AFileIsWrittenAtOnceAndAtTheEnd) {
-  const std::string path = folder_ / "metrics.txt";
+  const std::string path = folder_.Path("metrics.txt");
   std::unique_ptr<MetricsEndpoint> endpoint;
   ASSERT_TRUE(Open("file:" + path, &endpoint).ok());
   std::promise<void> first;
@@ -342,21 +335,21 @@ TEST_F(MetricsEndpointTest, AFileIsWrittenAtOnceAndAtTheEnd) {
 }
 
 TEST_F(MetricsEndpointTest, AFileForNodeExporterIsOfTheOlderFormat) {
-  const std::string path = folder_ / "mezzanine.prom";
+  const std::string path = folder_.Path("mezzanine.prom");
   Serve("file:" + path);
   EXPECT_THAT(Contents(path), StartsWith("old"));
 }
 
 TEST_F(MetricsEndpointTest, TwoCachesDoNotShareAFile) {
-  const std::string path = folder_ / "file";
+  const std::string path = folder_.Path("file");
   auto first = Serve("file:" + path);
-  EXPECT_THAT(WhyNot("file:" + (folder_ / "." / "file").string(), Status::Code::kBusy), HasSubstr("one of its own"));
+  EXPECT_THAT(WhyNot("file:" + folder_.Path("./file"), Status::Code::kBusy), HasSubstr("one of its own"));
   first.reset();
   Serve("file:" + path);
 }
 
 TEST_F(MetricsEndpointTest, TwoProcessesDoNotShareAFile) {
-  const std::string metrics = "file:" + (folder_ / "file").string();
+  const std::string metrics = "file:" + folder_.Path("file");
   auto first = Serve(metrics);
   const auto opens_elsewhere = [&] {
     const pid_t child = fork();
@@ -376,12 +369,12 @@ TEST_F(MetricsEndpointTest, TwoProcessesDoNotShareAFile) {
   first.reset();
   EXPECT_EQ(Files(), 1) << "the lock is left";
   EXPECT_EQ(opens_elsewhere(), 1);
-  std::ofstream(folder_ / "file.lock");  // of a process that was killed
+  std::ofstream(folder_.Path("file.lock"));  // of a process that was killed
   Serve(metrics);
 }
 
 TEST_F(MetricsEndpointTest, AFullDiskLeavesTheLastFile) {
-  const std::string path = folder_ / "file";
+  const std::string path = folder_.Path("file");
   Serve("file:" + path, /*bytes=*/10);
   const std::string before = Contents(path);
   rlimit old{};

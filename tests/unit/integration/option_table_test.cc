@@ -8,6 +8,8 @@
 #include <fstream>
 #include <set>
 
+#include "cache/base/text.h"
+
 namespace mezz {
 namespace {
 
@@ -32,13 +34,11 @@ TEST(OptionTable, NamesEachKeyOnceAndDocumentsIt) {
   std::set<std::string_view> keys;
   for (const OptionRow& row : OptionTable()) {
     EXPECT_TRUE(keys.insert(row.key).second) << row.key;
-    const bool retired = row.offered_to == OfferedTo::kNobody;
+    const bool retired = row.offered_to() == OfferedTo::kNobody;
     EXPECT_EQ(row.meaning.empty(), retired) << row.key;
-    EXPECT_EQ(row.instead.empty(), !retired) << row.key;
-    for (const std::string_view text : {row.values, row.fallback, retired ? row.instead : row.meaning}) {
-      EXPECT_FALSE(text.empty()) << row.key;
+    EXPECT_EQ(row.values.empty(), retired || !row.kind.words.empty()) << row.key << " says its words twice, or nothing";
+    for (const std::string_view text : {row.values, row.fallback, row.meaning})
       EXPECT_EQ(text.find('|'), std::string_view::npos) << row.key << " would break the table";
-    }
   }
 }
 
@@ -46,7 +46,7 @@ TEST(OptionTable, NamesEachKeyOnceAndDocumentsIt) {
 TEST(OptionTable, OffersTwentyOneKeysSevenOfThemToExperts) {
   const auto offered = [](OfferedTo whom) {
     const auto table = OptionTable();
-    return std::count_if(table.begin(), table.end(), [&](const OptionRow& row) { return row.offered_to == whom; });
+    return std::count_if(table.begin(), table.end(), [&](const OptionRow& row) { return row.offered_to() == whom; });
   };
   EXPECT_EQ(offered(OfferedTo::kEverybody), 14);
   EXPECT_EQ(offered(OfferedTo::kExperts), 7);
@@ -54,30 +54,32 @@ TEST(OptionTable, OffersTwentyOneKeysSevenOfThemToExperts) {
 
 TEST(OptionTable, TheDocumentedDefaultIsTheDefault) {
   for (const OptionRow& row : OptionTable()) {
-    if (row.offered_to == OfferedTo::kNobody) continue;  // it is documented nowhere
+    if (row.fallback.empty()) continue;  // it is what the row prints
     if (row.fallback.starts_with("required") || row.fallback == "none" || row.key == "segment")
       continue;  // no value of the URI
-    std::string fallback = Plain(row.fallback);
-    if (row.key == "dram_cache") fallback = std::string(ToString(kDefaultDramCache));  // it depends on the release
     HybridCacheOptions options;
     const HybridCacheOptions untouched;
-    EXPECT_EQ(row.parse(row, fallback, &options).message(), "") << row.key;
-    EXPECT_EQ(row.print(options), row.print(untouched)) << row.key;
+    EXPECT_EQ(row.kind.parse(row.key, Plain(row.fallback), &options).message(), "") << row.key;
+    EXPECT_EQ(row.kind.print(options), row.kind.print(untouched)) << row.key;
   }
-  EXPECT_THAT(std::string(Row("dram_cache").fallback), HasSubstr(std::string(ToString(kDefaultDramCache))));
 }
 
 TEST(OptionTable, EachDocumentedChoiceIsTaken) {
-  for (const std::string_view key : {"dram_cache", "strict", "model", "prepare", "verify", "pack", "scrub_on_close",
-                                     "core_dump", "serve", "blobs"}) {
-    const OptionRow& row = Row(key);
-    const std::string values = Plain(row.values) + ", ";
-    for (size_t at = 0; at < values.size(); at = values.find(", ", at) + 2) {
-      const std::string value = values.substr(at, values.find(", ", at) - at);
-      HybridCacheOptions options;
-      EXPECT_EQ(row.parse(row, value, &options).message(), "");
-      EXPECT_EQ(row.print(options), value) << key;
+  const auto takes = [](const OptionRow& row, std::string_view value) {
+    HybridCacheOptions options;
+    EXPECT_EQ(row.kind.parse(row.key, value, &options).message(), "");
+    return row.kind.print(options);
+  };
+  for (const OptionRow& row : OptionTable()) {
+    for (const std::string_view word : row.kind.words) {
+      const std::string printed = takes(row, word);
+      EXPECT_TRUE(printed == word || printed.empty()) << row.key << "=" << word << ": " << printed;
     }
+  }
+  EXPECT_EQ(takes(Row("heirs"), "off"), "off");
+  for (const std::string_view value : {"off", "sampled", "always", "keyed:FILE"}) {
+    EXPECT_THAT(Plain(Row("verify").values), HasSubstr(std::string(value)));
+    EXPECT_EQ(takes(Row("verify"), value), value);
   }
 }
 

@@ -135,6 +135,10 @@ TEST(HybridCacheOptions, TheScmSideAloneNeedsNoDramTier) {
   EXPECT_EQ(options.ValidateScmSide().message(), "");
   options.policy = "best";
   EXPECT_FALSE(options.ValidateScmSide().ok());
+  options.policy = Good().policy;
+  options.dram_shard_bits = 20;
+  EXPECT_THAT(std::string(options.ValidateScmSide().message()),
+              ::testing::StartsWith("shard_bits=20: must be 0 to 19"));
 }
 
 #if ROCKSDB_MAJOR < 8

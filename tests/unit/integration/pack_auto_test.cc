@@ -17,19 +17,16 @@ using ::testing::HasSubstr;
 constexpr uint64_t kUs = 1000;
 constexpr size_t kBlockBytes = 4000;
 
-class PackAuto : public ::testing::Test {
+class PackAuto : public HybridTest {
  protected:
   PackAuto() {
-    HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, 1 << 20, 16 * kSegmentBytesMin);
+    HybridCacheOptions options = OptionsOf(1 << 20, 16 * kSegmentBytesMin);
     options.policy = "dram_first";
     options.scm.pack = PackMode::kAuto;
     options.now_ns = [this] { return now_ns_; };
-    const Status made = NewHybridCache(options, &cache_);
-    EXPECT_TRUE(made.ok()) << made.message();
-    stats_ = GetHybridStats(cache_.get());
+    Make(options);
     blocks_ = std::make_unique<VersionedCache>(cache_.get());
   }
-  void TearDown() override { ExpectSound(cache_.get()); }
 
   // New blocks that zstd packs best, each read from flash in so long.
   void Miss(uint64_t blocks, uint64_t ns) {
@@ -43,12 +40,8 @@ class PackAuto : public ::testing::Test {
   // Writes and nothing else, until reclaim packs.
   void FillScm() { Miss(4 * 16 * kSegmentBytesMin / kBlockBytes, 30 * kUs); }
   uint64_t Formed(Action action, Reason reason) { return stats_->Decisions().of(DecisionPoint::kForm, action, reason); }
-  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
 
-  ScratchFile file_;
   uint64_t now_ns_ = 1;
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
   std::unique_ptr<VersionedCache> blocks_;
   uint64_t id_ = kLetters;
 };

@@ -10,7 +10,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,57 +20,30 @@
 namespace mezz {
 namespace {
 
+using test::CountOf;
+using test::InChild;
+using ::testing::AllOf;
 using ::testing::ExitedWithCode;
 using ::testing::HasSubstr;
 using ::testing::KilledBySignal;
+using ::testing::Not;
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-int Count(const std::string& text, std::string_view part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
-class PreloadReport : public ::testing::Test {
+class PreloadReport : public test::PreloadTest {
  protected:
-  PreloadReport() : path_(::testing::TempDir() + "/mezz_preload_report_test_" + std::to_string(getpid())) {}
-  void SetUp() override {
-    GTEST_FLAG_SET(death_test_style, "fast");  // the child goes on from here, no thread runs yet
-    std::remove(path_.c_str());
-    setenv("MEZZANINE_REPORT", path_.c_str(), 1);
-    setenv("MEZZANINE_CACHE", "mezzanine://scm=16M@dram", 1);
-    unsetenv("MEZZANINE_REPORT_SIGNAL");
-    unsetenv("MEZZANINE_STRICT");
-  }
-  void TearDown() override { std::remove(path_.c_str()); }
+  PreloadReport() : PreloadTest("mezzanine://scm=16M@dram") {}
 
-  int reports() const { return Count(ReadFile(path_), "options: mezzanine://"); }
   // One report, of a cache that was in use, and what made it.
   void ExpectOne(const std::string& why) const {
     EXPECT_EQ(reports(), 1);
-    EXPECT_THAT(ReadFile(path_), HasSubstr("report: " + why));
-    EXPECT_THAT(ReadFile(path_), HasSubstr("\nscm.put: "));
-    EXPECT_THAT(ReadFile(path_), HasSubstr(";bus_errors=contain"));
-    EXPECT_EQ(ReadFile(path_).find("\nscm.put: 0"), std::string::npos);
+    EXPECT_THAT(report(), AllOf(HasSubstr("report: " + why), HasSubstr("\nscm.put: "), HasSubstr(";bus_errors=contain"),
+                                Not(HasSubstr("\nscm.put: 0"))));
   }
-  // In a process of its own `body` finds what it expects, and `told` is on stderr. That process exits.
-  template <typename Body>
-  static void ExpectExit(const Body& body, const char* told = "", int line = __builtin_LINE()) {
-    const ::testing::ScopedTrace trace(__FILE__, line, "in a child");
-    EXPECT_EXIT((body(), exit(HasFailure() ? 1 : 3)), ExitedWithCode(3), told);
-  }
-  // And its report is of that.
+  // InChild, of a process that reports its end.
   template <typename Body>
   void ExpectExitReports(const Body& body, const char* told = "", int line = __builtin_LINE()) const {
-    ExpectExit(body, told, line);
+    InChild(told, body, line);
     ExpectOne("the program has ended");
   }
-
-  const std::string path_;
 };
 
 // A cache with the SCM tier that nobody will ever destroy.
@@ -201,7 +173,7 @@ TEST_F(PreloadReport, NothingCanBeSaidOfAnEndThatNobodySees) {
 
 TEST_F(PreloadReport, WithoutTheVariableNoSignalIsTaken) {
   unsetenv("MEZZANINE_REPORT");
-  ExpectExit([&] {
+  InChild([&] {
     Leaked();
     struct sigaction now {};
     sigaction(SIGTERM, nullptr, &now);
@@ -235,21 +207,21 @@ TEST_F(PreloadReport, ASecondSignalEndsAProcessWhoseReportIsStuck) {
 
 TEST_F(PreloadReport, ASignalAsksForReportsAnyTime) {
   setenv("MEZZANINE_REPORT_SIGNAL", "USR2", 1);
-  ExpectExit([&] {
+  InChild([&] {
     Leaked();
     for (int want = 1; want <= 2; ++want) {
       raise(SIGUSR2);
       while (reports() < want) std::this_thread::yield();
     }
   });
-  EXPECT_EQ(Count(ReadFile(path_), "report: on demand"), 2);
-  EXPECT_EQ(Count(ReadFile(path_), "report: the program has ended"), 1);
+  EXPECT_EQ(CountOf(report(), "report: on demand"), 2);
+  EXPECT_EQ(CountOf(report(), "report: the program has ended"), 1);
   EXPECT_EQ(reports(), 3);
 }
 
 TEST_F(PreloadReport, ASignalBeforeThereIsATierReportsNothingAndDoesNotKill) {
   setenv("MEZZANINE_REPORT_SIGNAL", "USR2", 1);
-  ExpectExit([&] {
+  InChild([&] {
     { const auto early = test::MakeSmallLru(); }
     raise(SIGUSR2);
   });
@@ -259,7 +231,7 @@ TEST_F(PreloadReport, ASignalBeforeThereIsATierReportsNothingAndDoesNotKill) {
 TEST_F(PreloadReport, OnDemandAloneReportsOnStderr) {
   unsetenv("MEZZANINE_REPORT");
   setenv("MEZZANINE_REPORT_SIGNAL", "SIGRTMIN+3", 1);
-  ExpectExit([&] {
+  InChild([&] {
     int ends[2];
     if (pipe(ends) != 0) _exit(1);
     dup2(ends[1], STDERR_FILENO);
@@ -313,7 +285,7 @@ TEST_F(PreloadReport, AForksChildReportsNothingAndSignalsKillIt) {
 
 // A daemon that makes its options, forks, and opens its database in the child.
 TEST_F(PreloadReport, AForksChildReportsWhatItMadeItself) {
-  ExpectExit([&] {
+  InChild([&] {
     const auto of_parent = test::MakeSmallLru();
     const pid_t child = fork();
     if (child == 0) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The preload library as a program meets it. Each test runs in a child process, because MEZZANINE_CACHE is judged once
-// a process.
+// The preload library as a program meets it.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +7,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <limits>
 #include <sstream>
@@ -32,6 +29,9 @@
 namespace mezz {
 namespace {
 
+using test::CountOf;
+using test::ExitOfTest;
+using test::InChild;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -85,9 +85,7 @@ int UseBesideTheOpening(int rounds) {
     const auto cache = MakeLru();
     std::vector<test::Owner> owners;
     for (uint64_t i = 0; i < 3; ++i) owners.emplace_back(cache.get(), i, 1000, seed + round * 10 + i);
-    std::vector<std::thread> threads;
-    for (test::Owner& owner : owners) threads.emplace_back(&test::Owner::Run, &owner, 12000);
-    for (std::thread& thread : threads) thread.join();
+    test::InThreads(owners.size(), [&](uint64_t i) { owners[i].Run(12000); });
     for (const test::Owner& owner : owners) {
       if (owner.lie().empty()) continue;
       std::cerr << owner.lie() << std::endl;
@@ -99,30 +97,12 @@ int UseBesideTheOpening(int rounds) {
 }
 
 // A database of a program that says what it wants of its tables, and of nothing else that the cache gains by.
-class PlainDb {
+class PlainDb : public test::ScratchDb {
  public:
-  PlainDb() { std::filesystem::remove_all(folder_); }
-  ~PlainDb() {
-    Close();
-    std::filesystem::remove_all(folder_);
+  PlainDb() : ScratchDb("mezz_plain_db_") {}
+  explicit PlainDb(std::shared_ptr<rocksdb::Cache> cache, Warming warming = Warming::kDisable) : PlainDb() {
+    options_.table_factory = test::TablesOf(std::move(cache), warming);
   }
-  void UseTables(std::shared_ptr<rocksdb::Cache> cache, Warming warming = Warming::kDisable) {
-    options_ = TablesOf(std::move(cache), warming);
-  }
-  static rocksdb::Options TablesOf(std::shared_ptr<rocksdb::Cache> cache, Warming warming = Warming::kDisable) {
-    rocksdb::Options options;
-    rocksdb::BlockBasedTableOptions table;
-    table.block_cache = std::move(cache);
-    table.prepopulate_block_cache = warming;
-    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    options.create_if_missing = true;
-    options.compression = rocksdb::kNoCompression;
-    return options;
-  }
-  rocksdb::Status Open() {
-    return test::OpenDb<rocksdb::DB>(options_, folder_.string(), {{"default", options_}}, &handles_, &db_);
-  }
-  void Close() { EXPECT_TRUE(test::CloseDb(&handles_, &db_).ok()); }
   void WriteTwiceAndCompact() {
     for (int version = 0; version < 2; ++version) {
       for (int i = 0; i < 2000; ++i) {
@@ -140,32 +120,7 @@ class PlainDb {
   static bool Listens(const rocksdb::DBOptions& options) {
     return options.listeners.size() == 1 && std::string(options.listeners[0]->Name()) == "MezzanineDeadFileListener";
   }
-
-  rocksdb::Options options_;
-  std::unique_ptr<rocksdb::DB> db_;
-  test::Handles handles_;
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("mezz_plain_db_" + std::to_string(getpid()));
 };
-
-// 0 if all was as expected until now; else it is told, as GoogleTest prints nothing of a child.
-int ExitOfTest() {
-  const ::testing::TestResult& result = *::testing::UnitTest::GetInstance()->current_test_info()->result();
-  for (int i = 0; i < result.total_part_count(); ++i)
-    std::cerr << result.GetTestPartResult(i).line_number() << ": " << result.GetTestPartResult(i).message();
-  return ::testing::Test::HasFailure() ? 1 : 0;
-}
-
-// What `body` expects holds in a process of its own, which says `told` and ends.
-template <typename Body>
-void InChild(const char* told, const Body& body, int line = __builtin_LINE()) {
-  const ::testing::ScopedTrace trace(__FILE__, line, "in a child");
-  EXPECT_EXIT((body(), exit(ExitOfTest())), ::testing::ExitedWithCode(0), told);
-}
-template <typename Body>
-void InChild(const Body& body, int line = __builtin_LINE()) {
-  InChild("", body, line);
-}
 
 // Blocks in a cache that another one keeps from the SCM tier, after a database was written to that asks for `own`.
 size_t BlocksWithoutScm(Warming own, bool compact) {
@@ -173,11 +128,10 @@ size_t BlocksWithoutScm(Warming own, bool compact) {
   test::InsertBlock(*first, 1);
   EXPECT_TRUE(HasScm(*first));
   const auto second = rocksdb::NewLRUCache(16 << 20, /*num_shard_bits=*/0);
-  PlainDb db;
-  db.UseTables(second, own);
-  EXPECT_TRUE(db.Open().ok());
+  PlainDb db(second, own);
+  db.Open();
   db.Close();
-  EXPECT_TRUE(db.Open().ok()) << "again, with tables that were raised before";
+  db.Open();  // again, with tables that were raised before
   const size_t before = second->GetUsage();
   if (compact) {
     db.WriteTwiceAndCompact();
@@ -198,32 +152,9 @@ uint64_t SumOf(const std::string& report, const std::string& counter) {
   return sum;
 }
 
-int CountOf(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
-class Preload : public ::testing::Test {
+class Preload : public test::PreloadTest {
  protected:
-  void SetUp() override {
-    GTEST_FLAG_SET(death_test_style, "fast");  // the child goes on from here, no thread runs yet
-    report_ = ::testing::TempDir() + "/mezz_preload_report_" + std::to_string(getpid());
-    std::remove(report_.c_str());
-    setenv("MEZZANINE_REPORT", report_.c_str(), 1);
-    setenv("MEZZANINE_CACHE", kUri, 1);
-    unsetenv("MEZZANINE_STRICT");
-    unsetenv("MEZZANINE_WAIT");
-  }
-  void TearDown() override { std::remove(report_.c_str()); }
-
-  std::string report() const {
-    std::ifstream file(report_);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  int reports() const { return CountOf(report(), "options: "); }
-
-  std::string report_;
+  Preload() : PreloadTest(kUri) {}
 };
 
 TEST_F(Preload, TheProgramsLruCacheGetsAnScmTier) {
@@ -595,15 +526,14 @@ TEST_F(Preload, ACacheThatRocksDBPutsASecondaryCacheOverStillTellsItWhatItEvicts
 
 TEST_F(Preload, DatabasesAreOpenedToWarmTheCacheAndToTellOfDeletedFiles) {
   InChild([&] {
-    PlainDb db;
-    db.UseTables(MakeLru());
-    EXPECT_TRUE(db.Open().ok());
+    PlainDb db(MakeLru());
+    db.Open();
     EXPECT_EQ(db.warming(), kBestWarming);
     EXPECT_TRUE(db.listens());
     EXPECT_TRUE(db.options_.listeners.empty()) << "the program's options";
     db.WriteTwiceAndCompact();
     db.Close();
-    EXPECT_TRUE(db.Open().ok());
+    db.Open();
     EXPECT_TRUE(db.listens()) << "one";
   });
 }
@@ -612,9 +542,8 @@ TEST_F(Preload, TheReportSaysThatWarmingArrives) {
   InChild([&] {
     const auto cache = MakeLru();
     {
-      PlainDb db;
-      db.UseTables(cache);
-      EXPECT_TRUE(db.Open().ok());
+      PlainDb db(cache);
+      db.Open();
       db.WriteTwiceAndCompact();
     }
   });
@@ -632,10 +561,11 @@ TEST_F(Preload, FamiliesThatAreCreatedLaterAndTablesFromStringsAreWarmedToo) {
         rocksdb::GetOptionsFromString(base, "block_based_table_factory={block_cache=4M;block_size=8K}", &db.options_)
             .ToString(),
         "OK");
-    EXPECT_TRUE(db.Open().ok());
+    db.Open();
     EXPECT_EQ(db.warming(), kBestWarming);
+    const PlainDb other(MakeLru());
     rocksdb::ColumnFamilyHandle* family = nullptr;
-    EXPECT_EQ(db.db_->CreateColumnFamily(PlainDb::TablesOf(MakeLru()), "later", &family).ToString(), "OK");
+    EXPECT_EQ(db.db_->CreateColumnFamily(other.options_, "later", &family).ToString(), "OK");
     EXPECT_EQ(db.WarmingOf(family), kBestWarming);
     db.handles_.push_back(family);
     db.Close();
@@ -644,10 +574,9 @@ TEST_F(Preload, FamiliesThatAreCreatedLaterAndTablesFromStringsAreWarmedToo) {
 
 TEST_F(Preload, DatabasesWithTransactionsToo) {
   InChild([&] {
-    PlainDb db;
-    db.UseTables(MakeLru());
+    PlainDb db(MakeLru());
     rocksdb::TransactionDB* transactions = nullptr;
-    EXPECT_TRUE(rocksdb::TransactionDB::Open(db.options_, {}, db.folder_.string(), &transactions).ok());
+    EXPECT_TRUE(rocksdb::TransactionDB::Open(db.options_, {}, db.path_, &transactions).ok());
     EXPECT_TRUE(PlainDb::Listens(transactions->GetDBOptions()));
     EXPECT_EQ(TableOptionsOf(transactions->GetOptions().table_factory.get())->prepopulate_block_cache, kBestWarming);
     delete transactions;
@@ -657,9 +586,8 @@ TEST_F(Preload, DatabasesWithTransactionsToo) {
 TEST_F(Preload, WithoutHeirsTheOptionsAreTheProgramsOwn) {
   setenv("MEZZANINE_CACHE", (std::string(kUri) + ";heirs=off").c_str(), 1);
   InChild([&] {
-    PlainDb db;
-    db.UseTables(MakeLru());
-    EXPECT_TRUE(db.Open().ok());
+    PlainDb db(MakeLru());
+    db.Open();
     EXPECT_EQ(db.warming(), Warming::kDisable);
     EXPECT_FALSE(db.listens());
     db.WriteTwiceAndCompact();
@@ -669,9 +597,8 @@ TEST_F(Preload, WithoutHeirsTheOptionsAreTheProgramsOwn) {
 TEST_F(Preload, CachesThatAreNotOursAreNotWarmed) {
   unsetenv("MEZZANINE_CACHE");
   InChild("^$", [&] {
-    PlainDb db;
-    db.UseTables(MakeLru());
-    EXPECT_TRUE(db.Open().ok());
+    PlainDb db(MakeLru());
+    db.Open();
     EXPECT_EQ(db.warming(), Warming::kDisable);
     EXPECT_FALSE(db.listens());
   });
@@ -679,20 +606,18 @@ TEST_F(Preload, CachesThatAreNotOursAreNotWarmed) {
 
 TEST_F(Preload, ADatabaseOfDramAloneIsNotWarmed) {
   InChild([&] {
-    PlainDb db;
-    db.UseTables(MakeLru());
+    PlainDb db(MakeLru());
     db.options_.lowest_used_cache_tier = rocksdb::CacheTier::kVolatileTier;
-    EXPECT_TRUE(db.Open().ok());
+    db.Open();
     EXPECT_EQ(db.warming(), Warming::kDisable);
   });
 }
 
 TEST_F(Preload, AnOpeningFailsAsItWouldWithoutUs) {
   InChild([&] {
-    PlainDb db;
-    db.UseTables(MakeLru());
+    PlainDb db(MakeLru());
     db.options_.create_if_missing = false;
-    EXPECT_THAT(db.Open().ToString(), HasSubstr("create_if_missing is false"));
+    EXPECT_THAT(db.TryOpen({{"default", db.options_}}).ToString(), HasSubstr("create_if_missing is false"));
   });
 }
 

@@ -83,8 +83,7 @@ class ReadBackTest : public CompactedDb {
   const std::shared_ptr<ReadFiles> files_;
 
  private:
-  explicit ReadBackTest(const std::shared_ptr<ReadFiles>& files)
-      : CompactedDb("mezz_read_back_", files), files_(files) {}
+  explicit ReadBackTest(const std::shared_ptr<ReadFiles>& files) : CompactedDb(files), files_(files) {}
 };
 
 TEST_F(ReadBackTest, WhatWasHotIsFoundInScmAfterACompaction) {
@@ -98,9 +97,7 @@ TEST_F(ReadBackTest, WhatWasHotIsFoundInScmAfterACompaction) {
 }
 
 TEST_F(ReadBackTest, MonitoringIsToldWhatCompactionsLookUp) {
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   CompactAndDrain();
   EXPECT_GT(Told("mezzanine_compaction_looked_up"), 0.9 * kBlocks) << "what they found, and what they did not";
 }
@@ -110,9 +107,7 @@ TEST_F(ReadBackTest, MonitoringIsToldWhatDatabasesThatShareReadBack) {
   ASSERT_TRUE(NewHybridCache(cache_options_, &main).ok());
   ASSERT_TRUE(ForDatabase(main, "view", {}, &cache_).ok());
   stats_ = GetHybridStats(cache_.get());
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   CompactAndDrain();
   EXPECT_GT(Told("mezzanine_read_back_reads"), 0);
   EXPECT_GT(Told("mezzanine_read_back_blocks"), 0);
@@ -130,8 +125,7 @@ TEST_F(ReadBackTest, WhatItsHandlesEvictIsDemoted) {
 }
 
 TEST_F(ReadBackTest, BlocksOfLevel0StayOpenOverManyOutputs) {
-  Open();
-  Write(1);
+  OpenWritten();
   Compact();
   Write(2, 0, 2);
   Write(2, 1, 2);
@@ -146,8 +140,7 @@ TEST_F(ReadBackTest, BlocksOfLevel0StayOpenOverManyOutputs) {
 // end.)
 TEST_F(ReadBackTest, SparseHeirsAreReadBlockByBlock) {
   options_.target_file_size_base = 64 << 20;
-  Open();
-  Write(1);
+  OpenWritten();
   cache_->EraseUnRefEntries();
   for (int i = 0; i < kKeys; i += 300) Read(i, i + 1, 1);
   CompactAndDrain();
@@ -162,8 +155,7 @@ TEST_F(ReadBackTest, SparseHeirsAreReadBlockByBlock) {
 // A block of Level 0 has keys of many outputs, and is looked up once.
 TEST_F(ReadBackTest, KeysBehindATablesEndWaitForTheNext) {
   constexpr int kStep = 600;
-  Open();
-  Write(1);
+  OpenWritten();
   Compact();
   Write(2, 0, kStep);
   cache_->EraseUnRefEntries();
@@ -178,8 +170,7 @@ TEST_F(ReadBackTest, KeysBehindATablesEndWaitForTheNext) {
 TEST_F(ReadBackTest, Subcompactions) {
   options_.max_subcompactions = 4;
   options_.target_file_size_base = 256 << 10;
-  Open();
-  Write(1);
+  OpenWritten();
   Compact();
   Write(1, 0, 2);
   Write(1, 1, 2);
@@ -192,8 +183,7 @@ TEST_F(ReadBackTest, Subcompactions) {
 
 TEST_F(ReadBackTest, FamiliesWithTheSameKeysAreNotMixed) {
   families_ = {"default", "other"};
-  Open();
-  Write(1);
+  OpenWritten();
   Write(2, 0, 1, 1);
   KnowFirstHalf(1);
   CompactAndDrain(1);
@@ -322,7 +312,7 @@ TEST_F(ReadBackTest, WhatNobodyAsksForIsReadBackNoMore) {
     EXPECT_EQ(Counts().skipped != 0, !asked);
     Read(0, kKeys, 1);
     Close();
-    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(path_);
   }
 }
 

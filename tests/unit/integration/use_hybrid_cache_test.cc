@@ -4,15 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-
-#include "integration/hybrid_cache.h"
 #include "integration/warming.h"
 #include "rocksdb/convenience.h"
-#include "tests/support/hybrid_fixture.h"
-#include "tests/support/open_db.h"
+#include "tests/support/hybrid_db.h"
 
 namespace mezz::test {
 namespace {
@@ -23,36 +18,22 @@ using ::testing::Not;
 
 using TableOptions = rocksdb::BlockBasedTableOptions;
 
-class UseHybridCacheTest : public ::testing::Test {
+class UseHybridCacheTest : public HybridDbTest {
  protected:
   static constexpr int kKeys = 1000;
   static constexpr uint64_t kDramBytes = 256 << 10, kScmBytes = 12 << 20;
 
   void SetUp() override {
     MakeCache();
-    std::filesystem::remove_all(folder_);
-    options_.create_if_missing = true;
     options_.create_missing_column_families = true;
-    options_.compression = rocksdb::kNoCompression;
     options_.disable_auto_compactions = true;
-  }
-  void TearDown() override {
-    Close();
-    std::filesystem::remove_all(folder_);
-    ExpectSound(cache_.get());
   }
 
   void MakeCache(bool heirs = true) {
-    HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
+    HybridCacheOptions options = OptionsOf(kDramBytes, kScmBytes);
     options.heirs = heirs;
-    ASSERT_TRUE(NewHybridCache(options, &cache_).ok());
+    Make(options);
   }
-  void Open(const Families& families) {
-    const rocksdb::Status opened = OpenDb(options_, folder_.string(), families, &handles_, &db_);
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
-  }
-  void Open() { Open({{"default", options_}}); }
-  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
   // Two tables of all keys become one.
   void WriteTwiceAndCompact() {
     for (const char version : {'a', 'b'}) {
@@ -70,24 +51,10 @@ class UseHybridCacheTest : public ::testing::Test {
       ASSERT_EQ(value, std::string(900, 'b'));
     }
   }
-  void UseTableOf(Warming warming) {
-    TableOptions table;
-    table.block_cache = cache_;
-    table.prepopulate_block_cache = warming;
-    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  }
   static TableOptions TableOf(const rocksdb::ColumnFamilyOptions& family) {
     return *TableOptionsOf(family.table_factory.get());
   }
-  std::string Report() const { return GetHybridStats(cache_.get())->Report(); }
-
-  const ScratchFile file_;
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("mezz_use_hybrid_" + std::to_string(getpid()));
-  std::shared_ptr<rocksdb::Cache> cache_;
-  rocksdb::Options options_;
-  std::unique_ptr<rocksdb::DB> db_;
-  Handles handles_;
+  std::string Report() const { return stats_->Report(); }
 };
 
 TEST_F(UseHybridCacheTest, TablesAreWarmedWithAllThatTheReleaseCan) {
@@ -123,7 +90,7 @@ TEST_F(UseHybridCacheTest, AStrongerSettingStays) {
 
 TEST_F(UseHybridCacheTest, WithoutHeirsWarmingIsTheProgramsOwn) {
   MakeCache(/*heirs=*/false);
-  UseTableOf(Warming::kFlushOnly);
+  options_.table_factory = TablesOf(cache_, Warming::kFlushOnly);
   std::string did;
   ASSERT_TRUE(UseHybridCache(cache_, &options_, &did).ok());
   EXPECT_EQ(TableOf(options_).prepopulate_block_cache, Warming::kFlushOnly);
@@ -161,14 +128,12 @@ TEST_F(UseHybridCacheTest, TheCacheIsToldOfDeletedFilesByOneListener) {
   EXPECT_EQ(options_.listeners.size(), 1u);
   Open();
   WriteTwiceAndCompact();
-  EXPECT_EQ(GetHybridStats(cache_.get())->Counters()[Event::kScmFileForgotten], 2u);
+  EXPECT_EQ(Count(Event::kScmFileForgotten), 2u);
 }
 
 TEST_F(UseHybridCacheTest, ADatabaseThatListensIsLeftAsItIs) {
   CacheHooks hooks;
-  hooks.listener = [&](const std::shared_ptr<rocksdb::Cache>&) {
-    return MakeDeadFileListener([&] { return GetHybridStats(cache_.get()); });
-  };
+  hooks.listener = [&](const std::shared_ptr<rocksdb::Cache>&) { return MakeDeadFileListener([&] { return stats_; }); };
   const Families families = {{"default", options_}, {"other", options_}};
   const auto with = WithListeners(options_, families, hooks);
   ASSERT_NE(with, nullptr);
@@ -215,19 +180,19 @@ TEST_F(UseHybridCacheTest, WhatIsWrittenReachesTheCacheAndTheReportSaysSo) {
   ReadAll();
   if (kWarmsWithCompactions) {
     EXPECT_THAT(Report(), HasSubstr("\nheirs: on, warming arrives: "));
-    EXPECT_GT(GetHybridStats(cache_.get())->Decisions().of(DecisionPoint::kWarm, Action::kToScm), 100u);
+    EXPECT_GT(stats_->Decisions().of(DecisionPoint::kWarm, Action::kToScm), 100u);
   } else {
     EXPECT_THAT(Report(), AllOf(HasSubstr("\nheirs: on, RocksDB " + rocksdb::GetRocksVersionAsString() +
                                           " warms with flushes only"),
                                 Not(HasSubstr("(0 blocks"))));
-    EXPECT_GT(GetHybridStats(cache_.get())->Counters()[Event::kInsert], 2u * kKeys / 8);
+    EXPECT_GT(Count(Event::kInsert), 2u * kKeys / 8);
   }
 }
 
 TEST_F(UseHybridCacheTest, TheReportSaysWhatToDoWhereCompactionsAreNotOffered) {
   if (!kWarmsWithCompactions) GTEST_SKIP() << "this RocksDB cannot";
   for (const Warming warming : {Warming::kDisable, Warming::kFlushOnly}) {
-    UseTableOf(warming);
+    options_.table_factory = TablesOf(cache_, warming);
     Open();
     WriteTwiceAndCompact();
     EXPECT_THAT(Report(), AllOf(HasSubstr("\nheirs: on, but compactions looked up "),

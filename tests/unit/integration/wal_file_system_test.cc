@@ -31,8 +31,7 @@ class WalFileSystemTest : public testing::Test {
   }
   std::shared_ptr<FileSystem> MakeOrDie(const WalFileSystemOptions& options) const {
     std::shared_ptr<FileSystem> fs;
-    const Status status = NewWalFileSystem(options, nullptr, &fs);
-    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(NewWalFileSystem(options, nullptr, &fs).message(), "");
     return fs;
   }
   std::shared_ptr<FileSystem> MakeOrDie() const { return MakeOrDie(Options()); }
@@ -64,15 +63,15 @@ class WalFileSystemTest : public testing::Test {
 
   const ScratchFile medium_;
   const ScratchFile moved_;  // on the same file system
-  const ScratchFolder folder_{"wal_fs"};
-  const std::string db_ = folder_ / "db";
+  const TemporaryFolder folder_;
+  const std::string db_ = folder_.Path("db");
 };
 
 TEST_F(WalFileSystemTest, ADatabaseFindsItsLogsOnTheMedium) {
   for (const size_t recycled : {0, 2}) {
     rocksdb::Options options = SmallOptions();
     options.recycle_log_file_num = recycled;
-    const std::string path = folder_ / fmt::format("db{}", recycled);
+    const std::string path = folder_.Path(fmt::format("db{}", recycled));
     for (uint64_t round = 0; round < 2; ++round) {
       const auto fs = MakeOrDie();
       const WalDb db(fs, options, path);
@@ -93,13 +92,13 @@ TEST_F(WalFileSystemTest, ADatabaseFindsItsLogsOnTheMedium) {
 
 TEST_F(WalFileSystemTest, DatabasesShareAMedium) {
   const auto fs = MakeOrDie(), again = MakeOrDie();
-  const WalDb one(fs, SmallOptions(), folder_ / "one"), two(again, SmallOptions(), folder_ / "two");
+  const WalDb one(fs, SmallOptions(), folder_.Path("one")), two(again, SmallOptions(), folder_.Path("two"));
   Fill(one, 0, 100);
   Fill(two, 100, 200);
   Check(one, 0, 100);
   Check(two, 100, 200);
   std::vector<std::string> names;
-  ASSERT_TRUE(fs->GetChildren(folder_ / "one/", {}, &names, nullptr).ok());
+  ASSERT_TRUE(fs->GetChildren(folder_.Path("one/"), {}, &names, nullptr).ok());
   EXPECT_THAT(names, testing::Contains(testing::EndsWith(".log")));
   EXPECT_THAT(names, testing::Not(testing::Contains(kWalMarkerName)));
 }
@@ -122,7 +121,7 @@ TEST_F(WalFileSystemTest, ArchivedLogsAreReadAgain) {
 // Their logs lie where a restore, or a program without us, looks for them.
 TEST_F(WalFileSystemTest, CheckpointsAndBackupsStandAlone) {
   const auto fs = MakeOrDie();
-  const std::string checkpoint_path = folder_ / "checkpoint", backup_path = folder_ / "backup";
+  const std::string checkpoint_path = folder_.Path("checkpoint"), backup_path = folder_.Path("backup");
   rocksdb::BackupEngineOptions backup_options(backup_path);
   backup_options.backup_env = rocksdb::Env::Default();
   {
@@ -135,16 +134,14 @@ TEST_F(WalFileSystemTest, CheckpointsAndBackupsStandAlone) {
     rocksdb::Checkpoint* made = nullptr;
     ASSERT_TRUE(rocksdb::Checkpoint::Create(db.get(), &made).ok());
     const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-    const rocksdb::Status status = checkpoint->CreateCheckpoint(checkpoint_path, /*log_size_for_flush=*/100 << 20);
-    ASSERT_TRUE(status.ok()) << status.ToString();
+    ASSERT_EQ(checkpoint->CreateCheckpoint(checkpoint_path, /*log_size_for_flush=*/100 << 20).ToString(), "OK");
     rocksdb::BackupEngine* engine = nullptr;
     ASSERT_TRUE(rocksdb::BackupEngine::Open(db->GetEnv(), backup_options, &engine).ok());
     const std::unique_ptr<rocksdb::BackupEngine> owner(engine);
-    const rocksdb::Status backed_up = engine->CreateNewBackup(db.get());
-    ASSERT_TRUE(backed_up.ok()) << backed_up.ToString();
-    ASSERT_TRUE(engine->RestoreDBFromLatestBackup(folder_ / "restored", folder_ / "restored").ok());
+    ASSERT_EQ(engine->CreateNewBackup(db.get()).ToString(), "OK");
+    ASSERT_TRUE(engine->RestoreDBFromLatestBackup(folder_.Path("restored"), folder_.Path("restored")).ok());
   }
-  for (const std::string& copy : {checkpoint_path, folder_ / "restored"}) {
+  for (const std::string& copy : {checkpoint_path, folder_.Path("restored")}) {
     EXPECT_GT(LogsIn(copy), 0u);
     Check(WalDb(FileSystem::Default(), rocksdb::Options(), copy, {"default", "other"}), 0, 100);
   }
@@ -184,7 +181,7 @@ TEST_F(WalFileSystemTest, WithoutFallbackAFullMediumFailsTheWrite) {
 TEST_F(WalFileSystemTest, AMediumSmallerThanOneLogTakesNone) {
   for (const bool fallback : {true, false}) {
     const auto fs = MakeOrDie(Options(fallback));
-    const WalDb db(fs, rocksdb::Options(), folder_ / fmt::format("db{}", fallback));  // write_buffer_size: 64 MiB
+    const WalDb db(fs, rocksdb::Options(), folder_.Path(fmt::format("db{}", fallback)));  // write_buffer_size: 64 MiB
     EXPECT_EQ(db.status().ok() && db.PutSynced("a", "b").ok(), fallback);
     EXPECT_EQ(Count(fs, WalEvent::kFallbackTooSmall) > 0, fallback);
   }
@@ -192,7 +189,7 @@ TEST_F(WalFileSystemTest, AMediumSmallerThanOneLogTakesNone) {
 
 TEST_F(WalFileSystemTest, AMediumThatIsNotThereFallsBackOrIsRefused) {
   WalFileSystemOptions options = Options();
-  options.medium.path = folder_ / "nowhere/medium";
+  options.medium.path = folder_.Path("nowhere/medium");
   const auto fs = MakeOrDie(options);
   {
     const WalDb db(fs, SmallOptions(), db_);
@@ -235,7 +232,7 @@ TEST_F(WalFileSystemTest, ADatabaseWhoseLogsAreElsewhereIsNotOpenedWithoutThem) 
   { Fill(WalDb(MakeOrDie(), SmallOptions(), db_), 0, 10); }
   std::filesystem::rename(medium_.path(), moved_.path());
   WalFileSystemOptions absent = Options();
-  absent.medium.path = folder_ / "nowhere/medium";
+  absent.medium.path = folder_.Path("nowhere/medium");
   for (const WalFileSystemOptions& options : {Options(), absent}) {
     const WalDb db(MakeOrDie(options), SmallOptions(), db_);
     EXPECT_FALSE(db.status().ok());
@@ -267,7 +264,7 @@ TEST_F(WalFileSystemTest, ARestoredDirectoryHasItsOwnLogs) {
   const auto fs = MakeOrDie();
   rocksdb::Options kept = SmallOptions();
   kept.avoid_flush_during_shutdown = kept.avoid_flush_during_recovery = true;
-  const std::string checkpoint = folder_ / "checkpoint";
+  const std::string checkpoint = folder_.Path("checkpoint");
   {
     const WalDb db(fs, kept, db_);
     Fill(db, 0, 10);
@@ -290,7 +287,7 @@ TEST_F(WalFileSystemTest, ARestoredDirectoryHasItsOwnLogs) {
 TEST_F(WalFileSystemTest, AMovedDirectoryIsNotOpenedWithoutItsLogs) {
   const auto fs = MakeOrDie();
   { Fill(WalDb(fs, SmallOptions(), db_), 0, 10); }
-  const std::string moved = folder_ / "moved";
+  const std::string moved = folder_.Path("moved");
   std::filesystem::rename(db_, moved);
   {
     const WalDb db(fs, SmallOptions(), moved);
@@ -415,8 +412,7 @@ TEST_F(WalFileSystemTest, TheUriIsJudgedByName) {
     return FileSystem::CreateFromString(rocksdb::ConfigOptions(), uri, fs);
   };
   std::shared_ptr<FileSystem> fs;
-  const rocksdb::Status made = make(Options().ToUri(), &fs);
-  ASSERT_TRUE(made.ok()) << made.ToString();
+  ASSERT_EQ(make(Options().ToUri(), &fs).ToString(), "OK");
   EXPECT_NE(GetWalCounters(fs.get()), nullptr);
   EXPECT_EQ(GetWalCounters(FileSystem::Default().get()), nullptr);
   WalFileSystemOptions options;

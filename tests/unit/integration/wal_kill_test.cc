@@ -131,8 +131,8 @@ class WalKillTest : public testing::TestWithParam<bool> {
   }
 
   const ScratchFile medium_;
-  const ScratchFolder folder_{"wal_kill"};
-  const std::string db_ = folder_ / "db";
+  const TemporaryFolder folder_;
+  const std::string db_ = folder_.Path("db");
 };
 
 TEST_P(WalKillTest, EverySyncedWriteIsThere) {

@@ -28,8 +28,7 @@ class WarmCore : public ::testing::Test {
   }
   void Open() {
     core_.reset();
-    const Status opened = HybridCore::Open(options_, &core_);
-    ASSERT_TRUE(opened.ok()) << opened.message();
+    ASSERT_EQ(HybridCore::Open(options_, &core_).message(), "");
     core_->GuardMoves();
     core_->OwnDramTier({.resize = [](uint64_t) {},
                         .bytes = [] { return uint64_t{0}; },
@@ -98,29 +97,29 @@ TEST_F(WarmCore, ACompactionsReadLeavesTheMarkToAUsers) {
 TEST_F(WarmCore, NothingIsSavedThatTheNextLifeWouldNotFind) {
   options_.scm.scrub_on_close = true;
   Open();
-  EXPECT_FALSE(core_->StartSaving());
+  EXPECT_FALSE(core_->warm().StartSaving());
   core_.reset();
   options_.scm.scrub_on_close = false;
   options_.scm.recovery = Recovery::kDiscard;
   Open();
-  EXPECT_FALSE(core_->StartSaving());
+  EXPECT_FALSE(core_->warm().StartSaving());
   core_.reset();
   options_.scm.medium = MediumKind::kAnonymous;
   options_.scm.path.clear();
   options_.scm.recovery = Recovery::kWarm;
   Open();
-  EXPECT_FALSE(core_->StartSaving());
+  EXPECT_FALSE(core_->warm().StartSaving());
 }
 
 // A process may fork and exit, and what is static with it.
 TEST_F(WarmCore, AChildSavesNothing) {
   Open();
   const pid_t child = fork();
-  if (child == 0) _exit(core_->StartSaving() ? 1 : 0);
+  if (child == 0) _exit(core_->warm().StartSaving() ? 1 : 0);
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  EXPECT_TRUE(core_->StartSaving());
+  EXPECT_TRUE(core_->warm().StartSaving());
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <optional>
 
 #include "integration/hybrid_cache.h"
@@ -25,37 +24,27 @@ HybridCacheOptions RestartOptions(const ScratchFile& file, Script* script) {
   return options;
 }
 
-class WarmDram : public ::testing::TestWithParam<DramCacheKind> {
+class WarmDram : public HybridTest, public ::testing::WithParamInterface<DramCacheKind> {
  protected:
   static constexpr size_t kBlockBytes = 4000;
   static constexpr uint64_t kBlocks = 20;  // they fit into DRAM together
 
   void SetUp() override { options_.dram_cache = GetParam(); }
-  void TearDown() override {
-    if (raw_ != nullptr) ExpectSound(raw_.get());
-  }
   void Open() {
     Close();
-    const Status made = NewHybridCache(options_, &raw_);
-    ASSERT_TRUE(made.ok()) << made.message();
-    stats().scm().WaitUntilRecovered();
-    cache_.emplace(raw_.get());
+    Make(options_);
+    stats_->scm().WaitUntilRecovered();
+    blocks_.emplace(cache_.get());
   }
-  void Close() {
-    if (raw_ != nullptr) ExpectSound(raw_.get());
-    cache_.reset();
-    raw_.reset();
-  }
-  HybridStats& stats() { return *GetHybridStats(raw_.get()); }
-  uint64_t Count(Event event) { return stats().Counters()[event]; }
+  void Close() { HybridTest::TearDown(); }
   void Insert(uint64_t first, uint64_t last, uint64_t version) {
-    for (uint64_t id = first; id < last; ++id) ASSERT_TRUE(cache_->Insert(id, version, kBlockBytes));
+    for (uint64_t id = first; id < last; ++id) ASSERT_TRUE(blocks_->Insert(id, version, kBlockBytes));
   }
   // How many are found, each with this version.
   uint64_t Found(uint64_t first, uint64_t last, uint64_t version) {
     uint64_t found = 0;
     for (uint64_t id = first; id < last; ++id) {
-      const uint64_t is = cache_->Found(id);
+      const uint64_t is = blocks_->Found(id);
       if (is == 0) continue;
       EXPECT_EQ(is, version) << id;
       ++found;
@@ -69,11 +58,9 @@ class WarmDram : public ::testing::TestWithParam<DramCacheKind> {
     return Count(Event::kDramHit) - before;
   }
 
-  ScratchFile file_;
   Script script_;
   HybridCacheOptions options_ = RestartOptions(file_, &script_);
-  std::shared_ptr<rocksdb::Cache> raw_;
-  std::optional<VersionedCache> cache_;
+  std::optional<VersionedCache> blocks_;
 };
 
 TEST_P(WarmDram, WhatOnlyDramHeldIsFoundAndGoesBackAtItsFirstHit) {
@@ -81,14 +68,14 @@ TEST_P(WarmDram, WhatOnlyDramHeldIsFoundAndGoesBackAtItsFirstHit) {
   Insert(1, 1 + kBlocks, 7);
   EXPECT_EQ(Count(Event::kScmPut), 0u);
   Open();
-  EXPECT_EQ(stats().scm().recovery().in_dram, kBlocks);
+  EXPECT_EQ(stats_->scm().recovery().in_dram, kBlocks);
   EXPECT_EQ(Found(1, 1 + kBlocks, 7), kBlocks);
   EXPECT_EQ(Count(Event::kPromotion), kBlocks) << "the policy would have left them where they are";
   EXPECT_EQ(InDram(1, 1 + kBlocks, 7), kBlocks);
-  EXPECT_THAT(stats().Report(), HasSubstr("dram.warmed_bytes: " + std::to_string(kBlocks * kBlockBytes) + "\n"));
+  EXPECT_THAT(stats_->Report(), HasSubstr("dram.warmed_bytes: " + std::to_string(kBlocks * kBlockBytes) + "\n"));
   Open();  // by now SCM has them: nothing is written
-  EXPECT_EQ(stats().scm().recovery().in_dram, kBlocks);
-  EXPECT_EQ(stats().scm().resident_blocks(), kBlocks);
+  EXPECT_EQ(stats_->scm().recovery().in_dram, kBlocks);
+  EXPECT_EQ(stats_->scm().figures().resident_blocks(), kBlocks);
 }
 
 TEST_P(WarmDram, WhatLayInScmAloneStaysThere) {
@@ -98,7 +85,7 @@ TEST_P(WarmDram, WhatLayInScmAloneStaysThere) {
   ASSERT_GE(Count(Event::kDemotion), 100u);
   const uint64_t demoted = Count(Event::kDemotion);
   Open();
-  EXPECT_EQ(stats().scm().recovery().in_dram, 199 - demoted);
+  EXPECT_EQ(stats_->scm().recovery().in_dram, 199 - demoted);
   EXPECT_EQ(Found(1, 200, 3), 199u);
   EXPECT_EQ(Count(Event::kPromotion), 199 - demoted);
 }
@@ -181,7 +168,7 @@ TEST_P(WarmDram, WhatWasErasedOrReplacedStaysSo) {
   Open();
   Insert(1, 1 + kBlocks, 1);
   Insert(1, 6, 2);
-  for (uint64_t id = 6; id < 11; ++id) cache_->Erase(id);
+  for (uint64_t id = 6; id < 11; ++id) blocks_->Erase(id);
   Open();
   EXPECT_EQ(Found(1, 6, 2), 5u);
   EXPECT_EQ(Found(6, 11, 1), 0u);
@@ -208,7 +195,7 @@ TEST_P(WarmDram, WhatScmHasOfItMakesNoRoomForTheRest) {
   Insert(1, kLast, 5);
   script_.on_eviction = {Action::kDrop, Reason::kNoEvidence};
   uint64_t oldest = 1;
-  while (oldest < kLast && cache_->Found(oldest) == 0) ++oldest;
+  while (oldest < kLast && blocks_->Found(oldest) == 0) ++oldest;
   script_.on_scm_hit = {Action::kPromote, Reason::kFrequency};
   ASSERT_GE(Found(oldest, oldest + 150, 5), 40u);  // HyperClockCache demotes in no order
   Insert(kLast, kLast + 120, 5);
@@ -224,8 +211,8 @@ TEST_P(WarmDram, WhoDisownsItsDataWaitsForNoWrite) {
 #endif
   Open();
   Insert(1, 1 + kBlocks, 7);
-  raw_->DisownData();
-  raw_.reset();
+  cache_->DisownData();
+  cache_.reset();
   Open();
   EXPECT_EQ(Found(1, 1 + kBlocks, 7), 0u);
 }

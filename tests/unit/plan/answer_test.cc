@@ -30,8 +30,7 @@ class AnswerTest : public testing::Test {
     question_.surface = &surface_;
     question_.baseline = baseline;
     question_.today = {2026, 11, 22};
-    const Status status = MakeAnswer(question_, &answer_);
-    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(MakeAnswer(question_, &answer_).message(), "");
   }
   const Plan& Cheapest() const { return answer_.plans[answer_.cheapest]; }
 
@@ -229,6 +228,16 @@ TEST_F(AnswerTest, ATargetOfPowerIsMetByDearerModules) {
 }
 
 // A baseline that cannot serve the load asks for any latency, and for a throughput that nothing has.
+TEST(Targets, AreHeldAgainstTheEndThatIsBadForThem) {
+  Figures figures;
+  figures.prediction.p99_us = {1, 2, 4};
+  figures.prediction.shares.dram = 0.75;
+  figures.prediction.shares.miss_band = 0.125;
+  EXPECT_EQ(WorstOf(figures, Metric::kP99, false), 4);
+  EXPECT_EQ(WorstOf(figures, Metric::kHit, true), 0.625);
+  EXPECT_EQ(WorstOf(figures, Metric::kHit, false), 0.875) << "too many hits are more, not fewer";
+}
+
 TEST(Targets, OfABaselineThatIsOverloadedAreAnythingOrNothing) {
   std::vector<Target> targets;
   ASSERT_TRUE(ParseTargets("p99<=baseline; throughput>=baseline", &targets).ok());

@@ -80,8 +80,7 @@ TEST(Calibrate, FindsTheCostsThatMadeTheResult) {
     Replay replay({.lookups = lookups});
     replay.Add(dram, 0, 0.6).Add(both, 0.5, 0.1).Add(all, 0, 0);
     Calibration found;
-    const Status status = Calibrate(replay.value(), "r.json", &found);
-    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(Calibrate(replay.value(), "r.json", &found).message(), "");
     EXPECT_NEAR(found.costs.base.value, 2600, 1);
     EXPECT_NEAR(found.costs.scm_hit.value, 420, 1);
     EXPECT_NEAR(found.costs.flash_read.value, 8000, 1);

@@ -14,9 +14,9 @@
 #include <sstream>
 #include <thread>
 
-#include "../workloads/temporary_folder.h"
 #include "cache/base/write_file.h"
 #include "test_traces.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mezz::sim {
 namespace {

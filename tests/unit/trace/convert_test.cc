@@ -11,7 +11,7 @@
 
 #include "../../support/requests.h"
 #include "../sim/test_traces.h"
-#include "../workloads/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/trace/info.h"
 #include "workloads/trace/trace_writer.h"
 
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 Request RandomRequest(std::mt19937_64& random) {
   const auto maybe = [&](uint64_t bits) { return random() % 3 == 0 ? 0 : random() >> (64 - bits); };
   Request r{.key = random() % 2 == 0 ? random() % 50 : random(),
-            .operation = static_cast<Operation>(random() % kOperationNames.size()),
+            .operation = static_cast<Operation>(random() % kWordsOf<Operation>.size()),
             .key_bytes = static_cast<uint32_t>(maybe(32)),
             .value_bytes = static_cast<uint32_t>(maybe(32)),
             .scan_length = static_cast<uint32_t>(maybe(32)),

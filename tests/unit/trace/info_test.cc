@@ -9,7 +9,7 @@
 #include <random>
 
 #include "../sim/test_traces.h"
-#include "../workloads/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/trace/info_report.h"
 #include "workloads/trace/stack_distances.h"
 #include "workloads/trace/zipf_fit.h"

@@ -20,8 +20,8 @@
 #include <utility>
 
 #include "cache/base/descriptor.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/watch/figures.h"
-#include "tests/unit/workloads/temporary_folder.h"
 
 namespace mezz::watch {
 namespace {

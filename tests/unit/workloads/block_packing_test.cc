@@ -10,7 +10,7 @@
 
 #include "admission/curves/pack_model.h"
 #include "rocksdb/table.h"
-#include "temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/generators/random.h"
 #include "workloads/rocksdb/open_db.h"
 

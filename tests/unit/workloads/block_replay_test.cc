@@ -14,16 +14,13 @@
 #include <sstream>
 
 #include "admission/curves/block_key.h"
+#include "replay_fixture.h"
 #include "rocksdb/version.h"
-#include "temporary_folder.h"
-#include "thread_worker.h"
 #include "workloads/readers/mezz_csv.h"
 #include "workloads/replay/caches/block_cache.h"
 #include "workloads/replay/caches/block_file.h"
 #include "workloads/replay/caches/block_target.h"
 #include "workloads/replay/caches/cache_factory.h"
-#include "workloads/replay/report.h"
-#include "workloads/replay/runner.h"
 
 namespace mezz {
 namespace {
@@ -142,7 +139,7 @@ TEST_F(BlockFileTest, GivesEachKeyOnePlaceInsideTheFile) {
 
 // --- the replay ---
 
-class BlockReplay : public ::testing::Test {
+class BlockReplay : public ReplayTest {
  protected:
   ReplayOptions Options(const std::string& trace, const std::string& caches) const {
     ReplayOptions o;
@@ -168,26 +165,6 @@ class BlockReplay : public ::testing::Test {
     o.repeats = 2;
     return o;
   }
-  Status Run(const ReplayOptions& options) {
-    report_ = {};
-    return RunReplay(options, ThreadLauncher(options, stop_), &progress_, stop_, &report_);
-  }
-  void RunOk(const ReplayOptions& options) {
-    const Status status = Run(options);
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
-  const CacheRow& Row(const std::string& cache) const {
-    for (const CacheRow& row : report_.rows) {
-      if (row.cache == cache) return row;
-    }
-    ADD_FAILURE() << "no row " << cache;
-    return report_.rows.front();
-  }
-
-  TemporaryFolder folder_;
-  Progress progress_{/*quiet=*/true};
-  std::atomic<bool> stop_{false};
-  ReplayReport report_;
 };
 
 uint64_t Misses(const CacheRow& row) { return row.total.tiers.flash_reads; }
@@ -326,10 +303,10 @@ TEST_F(BlockReplay, BlocksAreAsLongAsTheTraceSays) {
 
 TEST_F(BlockReplay, ThreadsShareTheBlocksAndLoseNoAccess) {
   ReplayOptions options = Options("gen:zipf", "lru,hybrid,hybrid:bidirectional");
+  options.warmup = 0.1;
   RunOk(options);
   const ReplayReport one = report_;
   options.threads = 4;
-  options.warmup = 0.1;
   RunOk(options);
   for (size_t i = 0; i < report_.rows.size(); ++i) {
     const CacheRow& row = report_.rows[i];
@@ -490,15 +467,6 @@ TEST_F(BlockReplay, BlocksHoldTheValuesThatWereAskedFor) {
   EXPECT_EQ(names.size(), 3u) << "each kind has a file of its own, so that all can be reused";
   EXPECT_TRUE(names.contains("mezz_blocks"));
   EXPECT_TRUE(names.contains("mezz_blocks.ratio-"));
-}
-
-uint64_t CounterOf(const CacheRow& row, const std::string& name) {
-  std::istringstream lines(row.counters);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(name + ": ")) return std::stoull(line.substr(name.size() + 2));
-  }
-  ADD_FAILURE() << "no counter " << name;
-  return 0;
 }
 
 TEST_F(BlockReplay, ABlockThatWasUnpackedIntoDramTakesItsRoomThere) {

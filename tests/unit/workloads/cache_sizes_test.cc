@@ -7,7 +7,7 @@
 #include <fstream>
 #include <optional>
 
-#include "temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/replay/caches/cache_factory.h"
 #include "workloads/replay/caches/options.h"
 #include "workloads/replay/runner.h"
@@ -23,8 +23,7 @@ class CacheSizes : public ::testing::Test {
  protected:
   Status Parse(const std::string& text) { return ParseCaches(text, "dram_first", &options_.caches); }
   void ParseOk(const std::string& text) {
-    const Status status = Parse(text);
-    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(Parse(text).message(), "");
     options_.hybrid.dram_cache = DramCacheKind::kLru;
     options_.hybrid.dram_bytes = 4 * kMiB;
     options_.hybrid.scm.capacity_bytes = 32 * kMiB;
@@ -104,8 +103,7 @@ TEST_F(CacheSizes, AreThoseOfTheCachesThatAreBuilt) {
   const uint64_t want_mib[] = {4, 2, 4, 8};
   for (size_t i = 0; i < std::size(want_mib); ++i) {
     BuiltCache built;
-    const Status status = BuildCache(options_, options_.caches[i], static_cast<unsigned>(i), &progress, &built);
-    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(BuildCache(options_, options_.caches[i], static_cast<unsigned>(i), &progress, &built).message(), "");
     if (built.stats != nullptr) {
       EXPECT_EQ(built.stats->scm().options().capacity_bytes, 16 * kMiB);
     } else {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "generate.h"
-#include "temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/generators/cachelib_model.h"
 
 namespace mezz {

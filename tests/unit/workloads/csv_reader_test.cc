@@ -5,8 +5,7 @@
 
 #include <set>
 
-#include "../../support/requests.h"
-#include "temporary_folder.h"
+#include "trace_files.h"
 #include "workloads/readers/block_io.h"
 #include "workloads/readers/csv_time.h"
 #include "workloads/readers/key_hash.h"
@@ -19,16 +18,9 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kSecondUs = 1'000'000;
 
-class CsvReader : public ::testing::Test {
+class CsvReader : public TraceFiles {
  protected:
-  std::vector<Request> Read(const std::string& content, const std::string& format = "") {
-    const RequestsRead read = ReadRequests(folder_.Write("trace.csv", content), {.format = format});
-    EXPECT_TRUE(read.status.ok()) << read.status.message();
-    return read.requests;
-  }
-  std::string Refused(const std::string& content, const std::string& format = "") {
-    return std::string(ReadRequests(folder_.Write("trace.csv", content), {.format = format}).status.message());
-  }
+  CsvReader() : TraceFiles("trace.csv") {}
   std::vector<std::string> Remarks(const std::string& content, const std::string& format = "") {
     std::unique_ptr<RequestSource> source;
     EXPECT_TRUE(OpenTrace(folder_.Write("trace.csv", content), format, &source).ok());
@@ -41,8 +33,6 @@ class CsvReader : public ::testing::Test {
     const Status status = FindTraceFormat(folder_.Write("trace", content), "", &name);
     return status.ok() ? name : std::string(status.message());
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(CsvReader, KnowsTheCommonestHeader) {
@@ -245,16 +235,15 @@ TEST_F(CsvReader, AsksWhichColumnIsTheKeyWhereNoneIsKnown) {
 }
 
 TEST_F(CsvReader, SkipsDamagedRecordsAlone) {
-  const std::string path =
-      folder_.Write("trace.csv", "id,size\n1,2\nx\n\"3\n4,5\n" + std::string(70'000, '6') + "\n7,8\n");
-  const RequestsRead read = ReadRequests(path, {.skip_bad = true});
+  const RequestsRead read =
+      ReadAs("id,size\n1,2\nx\n\"3\n4,5\n" + std::string(70'000, '6') + "\n7,8\n", {.skip_bad = true});
   EXPECT_TRUE(read.status.ok()) << read.status.message();
   EXPECT_EQ(read.skipped, 2u) << "one of one field, and a quote that a line without end follows";
   EXPECT_THAT(read.requests, ElementsAre(Request{.key = 1, .value_bytes = 2}, Request{.key = 4, .value_bytes = 5},
                                          Request{.key = 7, .value_bytes = 8}));
   std::string open = "id,size\n1,2\n\"3,4\n";
   for (int i = 0; i < 20'000; ++i) open += "5,6\n";
-  const RequestsRead rest = ReadRequests(folder_.Write("trace.csv", open), {.skip_bad = true});
+  const RequestsRead rest = ReadAs(open, {.skip_bad = true});
   EXPECT_EQ(rest.skipped, 1u) << "a quote that stays open costs its line alone";
   EXPECT_EQ(rest.requests.size(), 1u + 20'000);
   EXPECT_THAT(Refused("id,size\n1,2\n\"3,4\n5,6\n"),

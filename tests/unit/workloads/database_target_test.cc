@@ -11,8 +11,9 @@
 #include <utility>
 
 #include "rocksdb/cache.h"
-#include "temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/replay/caches/database.h"
+#include "workloads/replay/caches/open_databases.h"
 #include "workloads/replay/caches/window.h"
 
 namespace mezz {

@@ -11,7 +11,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/table.h"
-#include "temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/replay/caches/block_file.h"
 #include "workloads/rocksdb/open_db.h"
 

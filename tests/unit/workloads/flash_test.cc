@@ -12,6 +12,7 @@
 #include <queue>
 #include <thread>
 
+#include "tests/support/in_threads.h"
 #include "tests/support/seed.h"
 
 namespace mezz {
@@ -147,13 +148,9 @@ TEST(FlashQueue, TheSameSeedGivesTheSameReads) {
 TEST(FlashQueue, ThreadsShareOneDevice) {
   FlashQueue queue(Constant(100, 4, 1e9), 1);
   std::vector<std::vector<uint64_t>> done(4);
-  std::vector<std::thread> threads;
-  for (auto& own : done) {
-    threads.emplace_back([&queue, &own] {
-      for (int i = 0; i < 1000; ++i) own.push_back(queue.Submit(0, 4096));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::InThreads(done.size(), [&](uint64_t i) {
+    for (int read = 0; read < 1000; ++read) done[i].push_back(queue.Submit(0, 4096));
+  });
   std::vector<uint64_t> all;
   for (const auto& own : done) all.insert(all.end(), own.begin(), own.end());
   std::ranges::sort(all);

@@ -5,9 +5,8 @@
 #include <gtest/gtest.h>
 #include <lz4frame.h>
 
-#include "../../support/requests.h"
 #include "compress.h"
-#include "temporary_folder.h"
+#include "trace_files.h"
 
 namespace mezz {
 namespace {
@@ -63,7 +62,7 @@ std::string ZstdWithWindow(int window_log, const std::string& content) {
 
 const std::string kSkippable = "\x50\x2a\x4d\x18\x04\0\0\0abcd"s;
 
-class ForeignFiles : public ::testing::Test {
+class ForeignFiles : public TraceFiles {
  protected:
   uint64_t Requests(const std::string& name, const std::string& content, const std::string& format = "") {
     const RequestsRead read = ReadRequests(folder_.Write(name, content), {.format = format});
@@ -78,8 +77,6 @@ class ForeignFiles : public ::testing::Test {
     EXPECT_EQ(read.requests.size(), 0u) << name;
     return std::string(read.status.message());
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(ForeignFiles, ReadsAllThatIsSound) {
@@ -142,16 +139,12 @@ TEST_F(ForeignFiles, StillSeesDamage) {
   for (const std::string& whole : {Bzip2(keys), Lz4(keys), kSkippable + Compress(Compression::kZstd, keys)}) {
     std::string damaged = whole;
     damaged[damaged.size() / 2] ^= 0x40;
-    EXPECT_THAT(ReadRequests(folder_.Write("trace", damaged), {.format = "be64"}).status.message(),
-                HasSubstr("damaged"));
-    EXPECT_THAT(
-        ReadRequests(folder_.Write("trace", whole.substr(0, whole.size() - 9)), {.format = "be64"}).status.message(),
-        HasSubstr("cut short"));
-    EXPECT_THAT(ReadRequests(folder_.Write("trace", whole + "no stream"), {.format = "be64"}).status.message(),
-                HasSubstr("the compressed stream"));
+    EXPECT_THAT(TraceFiles::Refused(damaged, "be64"), HasSubstr("damaged"));
+    EXPECT_THAT(TraceFiles::Refused(whole.substr(0, whole.size() - 9), "be64"), HasSubstr("cut short"));
+    EXPECT_THAT(TraceFiles::Refused(whole + "no stream", "be64"), HasSubstr("the compressed stream"));
   }
-  const std::string path = folder_.Write("trace", Gzip("1\n") + std::string(9, '\0') + "x");
-  EXPECT_THAT(ReadRequests(path, {.format = "text"}).status.message(), HasSubstr("the compressed stream"));
+  EXPECT_THAT(TraceFiles::Refused(Gzip("1\n") + std::string(9, '\0') + "x", "text"),
+              HasSubstr("the compressed stream"));
 }
 
 // A header of tar, as of the seventh edition: no magic word, and a sum.

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "../../support/requests.h"
 #include "generate.h"
 #include "workloads/generators/random.h"
 
@@ -16,11 +17,6 @@ namespace mezz {
 namespace {
 
 using ::testing::HasSubstr;
-
-bool Same(const Request& a, const Request& b) {
-  return a.key == b.key && a.operation == b.operation && a.value_bytes == b.value_bytes &&
-         a.scan_length == b.scan_length;
-}
 
 class EveryGenerator : public ::testing::TestWithParam<std::string_view> {
  protected:
@@ -36,8 +32,8 @@ TEST_P(EveryGenerator, GivesTheSameRequestsForTheSameSeedAndOthersForAnother) {
   const auto again = GenerateAll(Options(10000, 5000, 7));
   const auto other = GenerateAll(Options(10000, 5000, 8));
   ASSERT_EQ(first.size(), 5000u);
-  EXPECT_TRUE(std::equal(first.begin(), first.end(), again.begin(), again.end(), &Same));
-  EXPECT_FALSE(std::equal(first.begin(), first.end(), other.begin(), other.end(), &Same));
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, other);
 }
 
 TEST_P(EveryGenerator, RewindsToTheSameRequests) {
@@ -49,7 +45,7 @@ TEST_P(EveryGenerator, RewindsToTheSameRequests) {
     ASSERT_TRUE(source->Rewind().ok());
   }
   ASSERT_EQ(passes[0].size(), 100u);
-  EXPECT_TRUE(std::equal(passes[0].begin(), passes[0].end(), passes[1].begin(), passes[1].end(), &Same));
+  EXPECT_EQ(passes[0], passes[1]);
 }
 
 TEST_P(EveryGenerator, NamesOnlyKeysThatExist) {
@@ -69,7 +65,7 @@ TEST_P(EveryGenerator, SharesTheRequestsOutOverDifferentSubstreams) {
     total += streams[i].size();
   }
   EXPECT_EQ(total, 1000u);
-  EXPECT_FALSE(std::equal(streams[1].begin(), streams[1].end(), streams[2].begin(), streams[2].end(), &Same));
+  EXPECT_NE(streams[1], streams[2]);
 }
 
 TEST(Generators, RefuseWhatMakesNoSense) {
@@ -199,11 +195,7 @@ class Production : public ::testing::Test {
     return *requests;
   }
   static size_t RangeOf(uint64_t key) { return key * 30 / kKeys; }
-  static double Share(Operation operation) {
-    return static_cast<double>(std::count_if(Requests().begin(), Requests().end(),
-                                             [=](const Request& r) { return r.operation == operation; })) /
-           kOps;
-  }
+  static double Share(Operation operation) { return ShareOf(Requests(), operation); }
 };
 
 TEST_F(Production, MixesGetsPutsAndSeeksAsPublished) {

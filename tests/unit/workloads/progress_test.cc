@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/tracked_source.h"
 

@@ -13,8 +13,7 @@
 #include "generate.h"
 #include "rocksdb/db.h"
 #include "rocksdb/table.h"
-#include "temporary_folder.h"
-#include "workloads/readers/open_trace.h"
+#include "trace_files.h"
 #include "workloads/rocksdb/open_db.h"
 #include "workloads/rocksdb/query_keys.h"
 #include "workloads/rocksdb/query_trace_reader.h"
@@ -66,13 +65,9 @@ class Record : public ::testing::Test {
     return files;
   }
   std::vector<Request> Read(const std::string& path) const {
-    std::unique_ptr<RequestSource> source;
-    Status status = OpenTrace(path, "", &source);
-    EXPECT_TRUE(status.ok()) << status.message();
-    std::vector<Request> requests;
-    for (Request request; source->Next(&request);) requests.push_back(request);
-    EXPECT_TRUE(source->status().ok()) << source->status().message();
-    return requests;
+    const RequestsRead read = ReadRequests(path);
+    EXPECT_TRUE(read.status.ok()) << read.status.message();
+    return read.requests;
   }
 
   TemporaryFolder folder_;

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mezz {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "workloads/program/program.h"
 
 namespace mezz {
@@ -28,8 +28,7 @@ class ResultFile : public ::testing::Test {
 };
 
 TEST_F(ResultFile, IsReadWhole) {
-  const Status status = Read(kGood);
-  ASSERT_TRUE(status.ok()) << status.message();
+  ASSERT_EQ(Read(kGood).message(), "");
   EXPECT_EQ(result_, json::parse(kGood));
 }
 
@@ -38,8 +37,7 @@ TEST_F(ResultFile, OfAPathThatIsNotUtf8IsWrittenAllTheSame) {
   result["command_line"] = "--trace=\xff\xfe";
   const std::string path = folder_.Path("result.json");
   ASSERT_TRUE(WriteJson(path, result, /*indent=*/2).ok());
-  const Status status = ReadResult("from", path, &result_);
-  ASSERT_TRUE(status.ok()) << status.message();
+  ASSERT_EQ(ReadResult("from", path, &result_).message(), "");
   EXPECT_EQ(result_["command_line"], "--trace=\xef\xbf\xbd\xef\xbf\xbd");
   EXPECT_EQ(result_["rows"], result["rows"]);
 }

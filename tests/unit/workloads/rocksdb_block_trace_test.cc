@@ -6,8 +6,7 @@
 
 #include "compress.h"
 #include "rocksdb_records.h"
-#include "temporary_folder.h"
-#include "workloads/readers/open_trace.h"
+#include "trace_files.h"
 
 namespace mezz {
 namespace {
@@ -15,19 +14,15 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class RocksdbBlockTrace : public ::testing::Test {
+class RocksdbBlockTrace : public TraceFiles {
  protected:
   // Reads `content` to its end; what went wrong, or "".
   std::string Read(const std::string& content, std::string_view format = "") {
-    requests_.clear();
-    std::unique_ptr<RequestSource> source;
-    Status status = OpenTrace(folder_.Write("trace", content), format, &source);
-    if (!status.ok()) return status.message();
-    for (Request request; source->Next(&request);) requests_.push_back(request);
-    return source->status().message();
+    const RequestsRead read = ReadAs(content, {.format = std::string(format)});
+    requests_ = read.requests;
+    return read.status.message();
   }
 
-  TemporaryFolder folder_;
   std::vector<Request> requests_;
 };
 
@@ -44,20 +39,17 @@ TEST_F(RocksdbBlockTrace, GivesWhatARecordSays) {
                      .Record()),
             "");
   ASSERT_EQ(requests_.size(), 2u);
-  EXPECT_EQ(requests_[0].operation, Operation::kGet);
-  EXPECT_EQ(requests_[0].time_us, 7u);
-  EXPECT_EQ(requests_[0].value_bytes, 4096u);
-  EXPECT_EQ(requests_[0].role, BlockRole::kData);
-  EXPECT_EQ(requests_[0].level, 6);
-  EXPECT_EQ(requests_[0].recorded, Recorded::kMiss);
-  EXPECT_FALSE(requests_[0].no_insert);
-  EXPECT_EQ(requests_[1].value_bytes, 70000u);
-  EXPECT_EQ(requests_[1].role, BlockRole::kFilter);
-  EXPECT_EQ(requests_[1].column_family, 3u);
-  EXPECT_EQ(requests_[1].level, 0);
-  EXPECT_EQ(requests_[1].recorded, Recorded::kHit);
-  EXPECT_TRUE(requests_[1].no_insert);
-  EXPECT_EQ(requests_[0].key, requests_[1].key) << "the same block key";
+  const uint64_t key = requests_[0].key;  // both have the same block key
+  EXPECT_EQ(requests_[0],
+            (Request{.key = key, .value_bytes = 4096, .time_us = 7, .level = 6, .recorded = Recorded::kMiss}));
+  EXPECT_EQ(requests_[1], (Request{.key = key,
+                                   .value_bytes = 70000,
+                                   .time_us = 8,
+                                   .role = BlockRole::kFilter,
+                                   .column_family = 3,
+                                   .level = 0,
+                                   .recorded = Recorded::kHit,
+                                   .no_insert = true}));
 }
 
 TEST_F(RocksdbBlockTrace, KnowsEveryTypeOfBlockAndEveryCaller) {

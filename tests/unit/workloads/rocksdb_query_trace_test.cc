@@ -13,8 +13,7 @@
 #include "rocksdb/trace_record_result.h"
 #include "rocksdb/utilities/replayer.h"
 #include "rocksdb_records.h"
-#include "temporary_folder.h"
-#include "workloads/readers/open_trace.h"
+#include "trace_files.h"
 #include "workloads/rocksdb/open_db.h"
 #include "workloads/rocksdb/query_keys.h"
 #include "workloads/rocksdb/query_trace_reader.h"
@@ -75,20 +74,15 @@ class TestDb {
   rocksdb::Options options_;
 };
 
-class QueryTrace : public ::testing::Test {
+class QueryTrace : public TraceFiles {
  protected:
   QueryTrace() { UseRocksdbQueryReader(); }
 
   std::string Read(const std::string& path, std::string_view format = "") {
-    requests_.clear();
-    std::unique_ptr<RequestSource> source;
-    const Status status = OpenTrace(path, {.format = std::string(format), .skip_bad = skip_bad_}, &source);
-    if (!status.ok()) return status.message();
-    for (Request request; source->Next(&request);) requests_.push_back(request);
-    Request request;
-    EXPECT_FALSE(source->Next(&request)) << "the end, or an error, lasts";
-    skipped_ = source->skipped();
-    return source->status().message();
+    const RequestsRead read = ReadRequests(path, {.format = std::string(format), .skip_bad = skip_bad_});
+    requests_ = read.requests;
+    skipped_ = read.skipped;
+    return read.status.message();
   }
   std::string ReadContent(const std::string& content) { return Read(folder_.Write("trace", content), "rocksdb_query"); }
 
@@ -118,7 +112,6 @@ class QueryTrace : public ::testing::Test {
     return counts;
   }
 
-  TemporaryFolder folder_;
   bool skip_bad_ = false;
   uint64_t skipped_ = 0;
   std::vector<Request> requests_;

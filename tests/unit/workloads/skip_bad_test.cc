@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../../support/requests.h"
 #include "compress.h"
-#include "temporary_folder.h"
+#include "trace_files.h"
 #include "workloads/requests/cut_extents.h"
 
 namespace mezz {
@@ -12,21 +11,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class SkipBad : public ::testing::Test {
+class SkipBad : public TraceFiles {
  protected:
   // Keys of what is left, and that so many records were left out.
   std::vector<uint64_t> KeysLeft(const std::string& content, const std::string& format, uint64_t skipped) {
-    const std::string path = folder_.Write("trace", content);
-    EXPECT_FALSE(ReadRequests(path, {.format = format}).status.ok()) << "there is nothing to skip";
-    const RequestsRead read = ReadRequests(path, {.format = format, .skip_bad = true});
+    EXPECT_NE(Refused(content, format), "") << "there is nothing to skip";
+    const RequestsRead read = ReadAs(content, {.format = format, .skip_bad = true});
     EXPECT_TRUE(read.status.ok()) << read.status.message();
     EXPECT_EQ(read.skipped, skipped);
     std::vector<uint64_t> keys;
     for (const Request& request : read.requests) keys.push_back(request.key);
     return keys;
   }
-
-  TemporaryFolder folder_;
 };
 
 using Keys = std::vector<uint64_t>;
@@ -52,10 +48,10 @@ TEST_F(SkipBad, EndsWhereACompressedStreamIsDamaged) {
   for (int i = 0; i < 40'000; ++i) content += std::to_string(i * 7919) + "\n";
   for (Compression how : {Compression::kXz, Compression::kZstd, Compression::kGzip}) {
     const std::string whole = Compress(how, content);
-    const std::string path = folder_.Write("trace", whole.substr(0, whole.size() - whole.size() / 4));
-    const RequestsRead strict = ReadRequests(path, {.format = "text"});
+    const std::string cut = whole.substr(0, whole.size() - whole.size() / 4);
+    const RequestsRead strict = ReadAs(cut, {.format = "text"});
     EXPECT_THAT(strict.status.message(), HasSubstr("cut short"));
-    const RequestsRead read = ReadRequests(path, {.format = "text", .skip_bad = true});
+    const RequestsRead read = ReadAs(cut, {.format = "text", .skip_bad = true});
     ASSERT_TRUE(read.status.ok()) << read.status.message();
     EXPECT_GE(read.skipped, 1u);
     ASSERT_GE(read.requests.size(), strict.requests.size());
@@ -65,8 +61,7 @@ TEST_F(SkipBad, EndsWhereACompressedStreamIsDamaged) {
 }
 
 TEST_F(SkipBad, StillRefusesAHeaderThatSaysTooLittle) {
-  const RequestsRead read =
-      ReadRequests(folder_.Write("trace", "op,size\nGET,1\n"), {.format = "meta_kv_csv", .skip_bad = true});
+  const RequestsRead read = ReadAs("op,size\nGET,1\n", {.format = "meta_kv_csv", .skip_bad = true});
   EXPECT_THAT(read.status.message(), HasSubstr("does not name a column key"));
   EXPECT_FALSE(ReadRequests(folder_.Path("none"), {.skip_bad = true}).status.ok());
 }

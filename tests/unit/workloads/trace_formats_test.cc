@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../../support/requests.h"
-#include "temporary_folder.h"
+#include "trace_files.h"
 #include "workloads/readers/block_io.h"
 #include "workloads/readers/key_hash.h"
 #include "workloads/readers/open_trace.h"
@@ -25,24 +24,15 @@ std::string Little(T value) {
   return bytes;
 }
 
-class TraceFormats : public ::testing::Test {
+class TraceFormats : public TraceFiles {
  protected:
-  std::vector<Request> Read(const std::string& content, const std::string& format = "") {
-    const RequestsRead read = ReadRequests(folder_.Write("trace", content), {.format = format});
-    EXPECT_TRUE(read.status.ok()) << read.status.message();
-    return read.requests;
-  }
-
   // `before` is whole, `damaged` is not: the error names the file and `message`, and what is whole is given.
   void ExpectDamage(const std::string& format, const std::string& before, size_t requests, const std::string& damaged,
                     const std::string& message) {
-    const std::string path = folder_.Write("trace", before + damaged);
-    const RequestsRead read = ReadRequests(path, {.format = format});
+    const RequestsRead read = ReadAs(before + damaged, {.format = format});
     EXPECT_EQ(read.requests.size(), requests) << damaged;
-    EXPECT_THAT(read.status.message(), HasSubstr("trace " + path + ", " + message)) << damaged;
+    EXPECT_THAT(read.status.message(), HasSubstr("trace " + folder_.Path(name_) + ", " + message)) << damaged;
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(TraceFormats, LineageHoldsUsersLookUpsWithTheEventsBetweenThem) {
@@ -103,6 +93,42 @@ TEST_F(TraceFormats, LineageNamesWhatIsDamaged) {
       {"read,0.0,data,1,1,1\n", "line 2: 6 fields"},
   };
   for (const auto& [line, message] : kDamaged) ExpectDamage("lineage_csv", header, 0, line, message);
+}
+
+TEST_F(TraceFormats, ArcListsAsExtents) {
+  EXPECT_THAT(
+      Read("230027 8 0 0\n\n1842745 64 0 1\r\n 7\t1 0 2", "arc"),
+      ElementsAre(Request{.key = 230027 * 512, .extent_bytes = 4096},
+                  Request{.key = 1842745 * 512, .extent_bytes = 32768}, Request{.key = 7 * 512, .extent_bytes = 512}));
+  const std::pair<const char*, const char*> kDamaged[] = {
+      {"1 8 0", "line 2: 3 fields"},
+      {"1 8 0 0 0", "line 2: 5 fields"},
+      {"x 8 0 0", "line 2: field 1 (starting block) is \"x\""},
+      {"-1 8 0 0", "line 2: field 1 (starting block) is \"-1\""},
+      {"1 8 0 18446744073709551616", "line 2: field 4 (request number)"},
+      {"1 99999999 0 0", "line 2: field 2 (number of blocks) is 99999999"},
+      {"18446744073709551615 8 0 0", "line 2: field 1 (starting block) is 18446744073709551615"}};
+  for (const auto& [line, message] : kDamaged) ExpectDamage("arc", "5 8 0 0\n", 1, line, message);
+}
+
+TEST_F(TraceFormats, CloudPhysicsByItsHeader) {
+  const std::string header = "version,time,op,size,lbn\n";
+  EXPECT_THAT(
+      Read(header + "1,7,2a,512,3\n1,8,28,8192,16\n"),
+      ElementsAre(Request{.key = 3 * 512, .operation = Operation::kPut, .extent_bytes = 512, .time_us = 7 * kSecond},
+                  Request{.key = 16 * 512, .extent_bytes = 8192, .time_us = 8 * kSecond}));
+  const std::pair<const char*, const char*> kDamaged[] = {
+      {"1,7,28,512", "line 3: 4 fields"},
+      {"1,7,zz,512,3", "line 3: field op is \"zz\""},
+      {"1,7,12,512,3", "line 3: field op is 12"},
+      {"1,7,28,9999999999,3", "line 3: field size is 9999999999"},
+      {"1,7,28,512,-3", "line 3: field lbn is \"-3\""},
+      {"1,7,28,512,18446744073709551615", "line 3: field lbn is 18446744073709551615"},
+      {"1,18446744073709551615,28,512,3", "line 3: field time is"},
+      {"1,1e5,28,512,3", "line 3: field time is \"1e5\""}};
+  for (const auto& [line, message] : kDamaged)
+    ExpectDamage("cloudphysics_csv", header + "1,7,28,512,3\n", 1, line, message);
+  ExpectDamage("cloudphysics_csv", "", 0, "1,7,28,512,3\n", "line 1: \"1,7,28,512,3\" is not");
 }
 
 TEST_F(TraceFormats, Twitter) {

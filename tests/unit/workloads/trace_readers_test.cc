@@ -7,8 +7,7 @@
 
 #include "../../support/public_traces.h"
 #include "compress.h"
-#include "temporary_folder.h"
-#include "workloads/readers/open_trace.h"
+#include "trace_files.h"
 
 namespace mezz {
 namespace {
@@ -22,15 +21,12 @@ struct ReadResult {
 };
 
 ReadResult ReadAll(const std::string& path, std::string_view format = "") {
-  ReadResult result;
-  std::unique_ptr<RequestSource> source;
-  result.status = OpenTrace(path, format, &source);
-  if (!result.status.ok()) return result;
-  for (Request request; source->Next(&request);) {
+  const RequestsRead read = ReadRequests(path, {.format = std::string(format)});
+  ReadResult result{.keys = {}, .status = read.status};
+  for (const Request& request : read.requests) {
     EXPECT_EQ(request.operation, Operation::kGet);
     result.keys.push_back(request.key);
   }
-  result.status = source->status();
   return result;
 }
 
@@ -42,10 +38,7 @@ std::string BigEndian(const std::vector<uint64_t>& keys, int bytes) {
   return out;
 }
 
-class TraceReaders : public ::testing::Test {
- protected:
-  TemporaryFolder folder_;
-};
+using TraceReaders = TraceFiles;
 
 TEST_F(TraceReaders, GiveBackTheKeysWhateverTheCompression) {
   std::vector<uint64_t> keys;
@@ -151,85 +144,11 @@ TEST_F(TraceReaders, RewindToTheSameRequests) {
   }
 }
 
-struct Extent {
-  uint64_t key;
-  uint32_t bytes;
-  Operation operation;
-  uint64_t time_us;
-  friend bool operator==(const Extent&, const Extent&) = default;
-};
-
-std::vector<Extent> ReadExtents(const std::string& path, std::string_view format, Status* status) {
-  std::vector<Extent> extents;
-  std::unique_ptr<RequestSource> source;
-  *status = OpenTrace(path, format, &source);
-  if (!status->ok()) return extents;
-  for (Request r; source->Next(&r);) extents.push_back({r.key, r.extent_bytes, r.operation, r.time_us});
-  *status = source->status();
-  return extents;
-}
-
-TEST_F(TraceReaders, ReadArcListsAsExtents) {
-  Status status;
-  const std::string path = folder_.Write("P3.lis", "230027 8 0 0\n\n1842745 64 0 1\r\n 7\t1 0 2");
-  EXPECT_THAT(ReadExtents(path, "", &status),
-              ElementsAre(Extent{230027 * 512, 4096, Operation::kGet, 0},
-                          Extent{1842745 * 512, 32768, Operation::kGet, 0}, Extent{7 * 512, 512, Operation::kGet, 0}));
-  EXPECT_TRUE(status.ok()) << status.message();
-}
-
 TEST_F(TraceReaders, ReadOltpAsPages) {
   EXPECT_THAT(ReadAll(folder_.Write("OLTP.lis", "1 1 0 0\n99 1 0 1\n")).keys, ElementsAre(1, 99));
   EXPECT_THAT(ReadAll(folder_.Write("any", "1 1 0 0\n99 1 0 1\n"), "arc_pages").keys, ElementsAre(1, 99));
   const std::string path = folder_.Write("OLTP.lis", "1 1 0 0\n99 64 0 1\n");
   EXPECT_THAT(ReadAll(path).status.message(), HasSubstr(path + ", line 2: field 2 (number of blocks) is 64"));
-}
-
-TEST_F(TraceReaders, NameLineAndFieldOfADamagedArcList) {
-  const std::pair<const char*, const char*> kDamaged[] = {
-      {"1 8 0", "3 fields"},
-      {"1 8 0 0 0", "5 fields"},
-      {"x 8 0 0", "field 1 (starting block) is \"x\""},
-      {"-1 8 0 0", "field 1 (starting block) is \"-1\""},
-      {"1 8 0 18446744073709551616", "field 4 (request number)"},
-      {"1 99999999 0 0", "field 2 (number of blocks) is 99999999"},
-      {"18446744073709551615 8 0 0", "field 1 (starting block) is 18446744073709551615"}};
-  for (const auto& [line, message] : kDamaged) {
-    const std::string path = folder_.Write("P3.lis", std::string("5 8 0 0\n") + line + "\n");
-    Status status;
-    EXPECT_EQ(ReadExtents(path, "", &status).size(), 1u);
-    EXPECT_THAT(status.message(), HasSubstr(path + ", line 2: " + message));
-  }
-}
-
-TEST_F(TraceReaders, ReadCloudPhysicsByItsHeader) {
-  Status status;
-  const std::string path = folder_.Write("any", "version,time,op,size,lbn\n1,7,2a,512,3\n1,8,28,8192,16\n");
-  EXPECT_THAT(ReadExtents(path, "", &status), ElementsAre(Extent{3 * 512, 512, Operation::kPut, 7'000'000},
-                                                          Extent{16 * 512, 8192, Operation::kGet, 8'000'000}));
-  EXPECT_TRUE(status.ok()) << status.message();
-}
-
-TEST_F(TraceReaders, NameLineAndFieldOfADamagedCloudPhysicsTrace) {
-  const std::pair<const char*, const char*> kDamaged[] = {
-      {"1,7,28,512", "4 fields"},
-      {"1,7,zz,512,3", "field op is \"zz\""},
-      {"1,7,12,512,3", "field op is 12"},
-      {"1,7,28,9999999999,3", "field size is 9999999999"},
-      {"1,7,28,512,-3", "field lbn is \"-3\""},
-      {"1,7,28,512,18446744073709551615", "field lbn is 18446744073709551615"},
-      {"1,18446744073709551615,28,512,3", "field time is"},
-      {"1,1e5,28,512,3", "field time is \"1e5\""}};
-  for (const auto& [line, message] : kDamaged) {
-    const std::string path =
-        folder_.Write("io.csv", std::string("version,time,op,size,lbn\n1,7,28,512,3\n") + line + "\n");
-    Status status;
-    EXPECT_EQ(ReadExtents(path, "", &status).size(), 1u);
-    EXPECT_THAT(status.message(), HasSubstr(path + ", line 3: " + message));
-  }
-  const std::string path = folder_.Write("io.csv", "1,7,28,512,3\n");
-  EXPECT_THAT(ReadAll(path, "cloudphysics_csv").status.message(),
-              HasSubstr(path + ", line 1: \"1,7,28,512,3\" is not"));
 }
 
 TEST_F(TraceReaders, SkipTheMarkersOfLirs) {

@@ -12,8 +12,9 @@
 #include <utility>
 
 #include "integration/dead_file_listener.h"
+#include "integration/rocksdb_release.h"
 #include "rocksdb/version.h"
-#include "workloads/replay/caches/database.h"
+#include "workloads/replay/caches/open_databases.h"
 
 #define MEZZ_ROCKSDB_AT_LEAST(major, minor) \
   (ROCKSDB_MAJOR > (major) || (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
@@ -233,8 +234,8 @@ Status Watch(const std::shared_ptr<Cache>& cache, const CacheSpec& spec, BuiltCa
 
 std::string MediumText(const ScmTier& scm) {
   const std::string models = scm.options().ModelText();
-  return scm.options().IsEmulated() ? fmt::format("{}, model {}", scm.medium_info().description, models)
-                                    : scm.medium_info().description;
+  return scm.options().IsEmulated() ? fmt::format("{}, model {}", scm.medium().info().description, models)
+                                    : scm.medium().info().description;
 }
 
 }  // namespace
@@ -352,14 +353,14 @@ Status BuildCache(const ReplayOptions& options, const CacheSpec& spec, unsigned 
     built->unavailable = fmt::format("with --flash={} the files lie in the page cache themselves", o.flash->name);
     return Status::Ok();
   }
-  if (spec.warming == Warming::kFlushAndCompaction && !WarmsWithCompactions()) {
+  if (spec.warming == Warming::kFlushAndCompaction && !kWarmsWithCompactions) {
     built->unavailable = fmt::format("RocksDB {} warms with flushes only: +warmflush", RocksDbVersion());
     return Status::Ok();
   }
   MEZZ_RETURN_IF_ERROR(BuildByKind(o, spec, ordinal, progress, built));
   if (built->stats != nullptr) {
     built->medium = MediumText(built->stats->scm());
-    built->emulated = built->stats->scm().medium_info().emulated || built->stats->scm().options().IsEmulated();
+    built->emulated = built->stats->scm().medium().info().emulated || built->stats->scm().options().IsEmulated();
   }
   if (built->cache == nullptr && built->unavailable.empty()) {
     built->unavailable = fmt::format("RocksDB {}.{}.{} has none", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);

@@ -7,22 +7,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <thread>
 
-#include "rocksdb/convenience.h"
-#include "rocksdb/filter_policy.h"
-#include "rocksdb/merge_operator.h"
 #include "rocksdb/table.h"
-#include "rocksdb/trace_reader_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
-#include "rocksdb/version.h"
 #include "workloads/program/program.h"
 #include "workloads/replay/caches/flash_file_system.h"
+#include "workloads/replay/caches/open_databases.h"
 #include "workloads/rocksdb/open_db.h"
 
 namespace mezz {
@@ -40,54 +34,6 @@ constexpr size_t kLoadBufferBytes = 64 << 20;
 constexpr uint64_t kFixedRoom = 64 << 20;  // logs, manifests, one memtable's worth in flight
 constexpr uint64_t kRowOverhead = 24;      // key, sequence number, lengths
 constexpr double kRoomFactor = 1.25;       // index, filters, a compaction's output beside its input
-
-Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
-  return status.ok() ? Status::Ok() : Status::IoError(fmt::format("{}: {}", doing, status.ToString()));
-}
-
-// A merge leaves what a put would have left, so that values can be checked whatever was merged.
-class NewestOperand final : public rocksdb::AssociativeMergeOperator {
- public:
-  const char* Name() const override { return "mezz.NewestOperand"; }
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*, const rocksdb::Slice& value, std::string* merged,
-             rocksdb::Logger*) const override {
-    merged->assign(value.data(), value.size());
-    return true;
-  }
-};
-
-void Warm(Warming warming, rocksdb::BlockBasedTableOptions* table) {
-  using Prepopulate = rocksdb::BlockBasedTableOptions::PrepopulateBlockCache;
-  if (warming == Warming::kBest) warming = WarmsWithCompactions() ? Warming::kFlushAndCompaction : Warming::kFlush;
-  if (warming == Warming::kFlush) table->prepopulate_block_cache = Prepopulate::kFlushOnly;
-#if ROCKSDB_MAJOR > 11 || (ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR >= 1)
-  if (warming == Warming::kFlushAndCompaction) table->prepopulate_block_cache = Prepopulate::kFlushAndCompaction;
-#endif
-}
-
-rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cache> cache, Warming warming) {
-  rocksdb::BlockBasedTableOptions table;
-  Warm(warming, &table);
-  table.block_size = o.block_bytes;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  table.cache_index_and_filter_blocks = o.index_in_cache && cache != nullptr;
-  table.block_cache = std::move(cache);
-  table.no_block_cache = table.block_cache == nullptr;
-  rocksdb::Options options;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  options.compression = o.compression == "lz4"    ? rocksdb::kLZ4Compression
-                        : o.compression == "zstd" ? rocksdb::kZSTD
-                                                  : rocksdb::kNoCompression;
-  options.use_direct_reads = true;
-  options.use_direct_io_for_flush_and_compaction = true;
-  options.max_background_jobs = 2;
-  options.merge_operator = std::make_shared<NewestOperand>();
-  options.write_buffer_size = o.memtable_bytes();
-  options.info_log_level = rocksdb::WARN_LEVEL;
-  options.stats_dump_period_sec = 0;
-  options.stats_persist_period_sec = 0;
-  return options;
-}
 
 bool IsOurName(const std::string& name) {
   return name == kManifest || name == kLock || name == "base" || name.starts_with(kClonePrefix) ||
@@ -110,35 +56,9 @@ uint64_t FolderBytes(const std::string& path) {
   return bytes;
 }
 
-// Pages that an earlier run left belong to nobody's memory limit.
-void ForgetPages(const std::string& folder) {
-  std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-    const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    close(fd);
-  }
-}
-
-// The databases in `folder`, "0" and up.
-Status OpenAll(const ReplayOptions& o, const rocksdb::Options& options, const std::string& folder, Databases* dbs) {
-  for (unsigned number = 0; number < o.dbs; ++number) {
-    const std::string path = fmt::format("{}/{}", folder, number);
-    std::unique_ptr<rocksdb::DB> db;
-    MEZZ_RETURN_IF_ERROR(FromRocksDb(OpenDb(options, path, &db), "opening " + path));
-    dbs->Add(std::move(db));
-  }
-  return Status::Ok();
-}
-
 double Mebibytes(double bytes) { return bytes / (1 << 20); }
 
 }  // namespace
-
-bool WarmsWithCompactions() { return ROCKSDB_MAJOR > 11 || (ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR >= 1); }
-
-std::string RocksDbVersion() { return rocksdb::GetRocksVersionAsString(/*with_patch=*/true); }
 
 Database::Database(const ReplayOptions& options, const DatabaseWorkload& workload)
     : options_(options),
@@ -146,7 +66,7 @@ Database::Database(const ReplayOptions& options, const DatabaseWorkload& workloa
       env_(options.flash != nullptr ? NewFlashEnv(/*flash=*/nullptr) : nullptr) {}
 
 rocksdb::Options Database::BaseOptions() const {
-  rocksdb::Options options = DbOptions(options_, nullptr, Warming::kNone);
+  rocksdb::Options options = DatabaseOptions(options_, nullptr, Warming::kNone);
   if (env_ != nullptr) options.env = env_.get();
   return options;
 }
@@ -263,7 +183,7 @@ Status Database::Load(Progress* progress, const std::atomic<bool>& stop) {
     options.write_buffer_size = kLoadBufferBytes;
     fs::create_directory(Path("base"), error);
     Databases dbs;
-    MEZZ_RETURN_IF_ERROR(OpenAll(options_, options, Path("base"), &dbs));
+    MEZZ_RETURN_IF_ERROR(OpenDatabases(options_, options, Path("base"), &dbs));
     MEZZ_RETURN_IF_ERROR(WriteKeys(dbs, progress, stop));
     if (stop.load(std::memory_order_relaxed)) return Status::Ok();
     for (const auto& db : dbs.all()) MEZZ_RETURN_IF_ERROR(FromRocksDb(db->Close(), "closing " + Path("base")));
@@ -296,7 +216,7 @@ Status Database::WriteKeys(const Databases& dbs, Progress* progress, const std::
 
 Status Database::MeasureBase() {
   Databases dbs;
-  MEZZ_RETURN_IF_ERROR(OpenAll(options_, BaseOptions(), Path("base"), &dbs));
+  MEZZ_RETURN_IF_ERROR(OpenDatabases(options_, BaseOptions(), Path("base"), &dbs));
   uint64_t blocks = 0;
   uint64_t bytes = 0;
   for (const auto& db : dbs.all()) {
@@ -317,7 +237,7 @@ Status Database::PathFor(unsigned number, std::string* path) {
   std::error_code error;
   fs::create_directory(*path, error);
   Databases base;
-  MEZZ_RETURN_IF_ERROR(OpenAll(options_, BaseOptions(), Path("base"), &base));
+  MEZZ_RETURN_IF_ERROR(OpenDatabases(options_, BaseOptions(), Path("base"), &base));
   for (unsigned i = 0; i < options_.dbs; ++i) {
     rocksdb::Checkpoint* made = nullptr;
     MEZZ_RETURN_IF_ERROR(
@@ -327,54 +247,6 @@ Status Database::PathFor(unsigned number, std::string* path) {
         FromRocksDb(checkpoint->CreateCheckpoint(fmt::format("{}/{}", *path, i)), "cloning to " + *path));
   }
   return Status::Ok();
-}
-
-Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
-                 const CloneReads& reads, Databases* dbs,
-                 const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners) {
-  rocksdb::Options opened = DbOptions(options, cache, reads.warming);
-  opened.listeners = listeners;
-  opened.use_direct_reads = !reads.buffered;
-  if (reads.env != nullptr) opened.env = reads.env;
-  if (reads.buffered) ForgetPages(path);
-  return OpenAll(options, opened, path, dbs);
-}
-
-void AwaitBackgroundWork(rocksdb::DB* db, const std::atomic<bool>& stop) {
-  constexpr auto kLook = std::chrono::milliseconds(1);
-  constexpr int kIdleLooks = 2;  // a job that ends, and what it has made due, may lie between two questions of one look
-  using Properties = rocksdb::DB::Properties;
-  const auto number = [db](const std::string& property) {
-    uint64_t value = 0;
-    return db->GetIntProperty(property, &value) ? value : 0;
-  };
-  for (int idle = 0; idle < kIdleLooks && !stop.load(std::memory_order_relaxed); std::this_thread::sleep_for(kLook)) {
-    const bool failed = number(Properties::kBackgroundErrors) != 0;
-    // In the order in which work moves on, so that none is overlooked on its way.
-    const uint64_t flush_due = number(Properties::kMemTableFlushPending);
-    const uint64_t flushes = number(Properties::kNumRunningFlushes);
-    const uint64_t compaction_due = number(Properties::kCompactionPending);
-    const uint64_t compactions = number(Properties::kNumRunningCompactions);
-    const bool works = flushes + compactions != 0 || (!failed && flush_due + compaction_due != 0);
-    idle = works ? 0 : idle + 1;
-  }
-}
-
-Status StartBlockTrace(const std::string& path, const Databases& dbs) {
-  std::error_code error;
-  if (fs::exists(path, error)) {
-    return Status::ForeignFile(fmt::format("--block_trace={}: it exists; remove it, or name another file", path));
-  }
-  std::unique_ptr<rocksdb::TraceWriter> writer;
-  MEZZ_RETURN_IF_ERROR(
-      FromRocksDb(rocksdb::NewFileTraceWriter(rocksdb::Env::Default(), rocksdb::EnvOptions(), path, &writer),
-                  "creating --block_trace=" + path));
-  return FromRocksDb(dbs.all().front()->StartBlockCacheTrace(rocksdb::TraceOptions(), std::move(writer)),
-                     "starting --block_trace=" + path);
-}
-
-Status EndBlockTrace(const std::string& path, const Databases& dbs) {
-  return FromRocksDb(dbs.all().front()->EndBlockCacheTrace(), "ending --block_trace=" + path);
 }
 
 void Database::RemoveClones() {

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "cache/status.h"
-#include "rocksdb/cache.h"
-#include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "workloads/replay/caches/backing_store.h"
 #include "workloads/replay/caches/databases.h"
@@ -65,31 +63,5 @@ class Database final : public BackingStore {
   uint64_t mean_block_bytes_ = 0;
   uint64_t base_bytes_ = 0;
 };
-
-// How a clone's files are read.
-struct CloneReads {
-  bool buffered = false;             // through the page cache, which forgets the clone first; else past it
-  rocksdb::Env* env = nullptr;       // outlives the databases; null: RocksDB's own
-  Warming warming = Warming::kNone;  // the cache, with what they write
-};
-// Opens the databases of the clone at `path` with `cache` as their block cache, heard by `listeners`.
-Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
-                 const CloneReads& reads, Databases* dbs,
-                 const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners = {});
-
-// Until `db` flushes and compacts no more and is not to, or `stop` is set. After a failed job, which leaves what is due
-// undone for ever, until nothing runs.
-void AwaitBackgroundWork(rocksdb::DB* db, const std::atomic<bool>& stop);
-
-// Records the look-ups of blocks of the one database to the file `path`, whole at EndBlockTrace. Refuses one that
-// exists.
-Status StartBlockTrace(const std::string& path, const Databases& dbs);
-Status EndBlockTrace(const std::string& path, const Databases& dbs);
-
-// Whether this release warms a cache with what compactions write: Warming::kFlushAndCompaction.
-bool WarmsWithCompactions();
-
-// "11.8.1", of the library that is loaded.
-std::string RocksDbVersion();
 
 }  // namespace mezz

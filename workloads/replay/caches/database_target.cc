@@ -75,7 +75,7 @@ BlockCounts DatabaseTarget::Counts() const {
 
 void DatabaseTarget::AddTo(WindowResult* result) const {
   for (size_t i = 0; i < operations_.size(); ++i) {
-    if (operations_[i] > 0) result->operations[std::string(kOperationNames[i])] += operations_[i];
+    if (operations_[i] > 0) result->operations[std::string(kWordsOf<Operation>[i])] += operations_[i];
   }
   for (size_t i = 0; i < kRoleSlots; ++i) result->roles[i] += roles_[i];
   result->not_found += not_found_;

@@ -53,8 +53,7 @@ constexpr FlashModel kModels[] = {
      .write_bytes_per_ns = 1.05},
     // ISPASS 2020's 3D XPoint drive. AnandTech 11953, "The Intel Optane SSD 900P Review": the platform of the P4800X,
     // whose latencies these are (below). Intel's product brief, from memory: 550,000 reads, 500,000 writes of 4 KB a
-    // second, 2.5
-    // and 2.0 GB/s.
+    // second, 2.5 and 2.0 GB/s.
     {.name = "xpoint_ssd",
      .device = "Intel Optane SSD 900P 280 GB",
      .latency = {{{0, 8}, {0.5, 9}, {0.99, 10}, {0.99999, 37}, {1, 37}}},
@@ -70,8 +69,7 @@ constexpr FlashModel kModels[] = {
      .queue_depth = 5,  // the published rate x the mean latency
      .bytes_per_ns = 2.4},
     // A volume over the network. Amazon EBS user guide, "Provisioned IOPS SSD volumes": under 500 us on average,
-    // 256,000
-    // reads a second, 4,000 MB/s. Only the mean is published; the shape around it is ours.
+    // 256,000 reads a second, 4,000 MB/s. Only the mean is published; the shape around it is ours.
     {.name = "network_volume",
      .device = "Amazon EBS io2 Block Express",
      .latency = {{{0, 400}, {0.5, 490}, {0.99, 600}, {0.9999, 1500}, {1, 1500}}},

@@ -16,9 +16,9 @@
 #include "integration/lineage_recorder.h"
 #include "workloads/replay/caches/block_target.h"
 #include "workloads/replay/caches/cache_factory.h"
-#include "workloads/replay/caches/database.h"
 #include "workloads/replay/caches/database_target.h"
 #include "workloads/replay/caches/flash_file_system.h"
+#include "workloads/replay/caches/open_databases.h"
 #include "workloads/replay/caches/window.h"
 #include "workloads/replay/caches/workload.h"
 #include "workloads/replay/processes/messages.h"
@@ -65,8 +65,8 @@ double DeadShare(const HybridStats* stats, const Databases& dbs) {
     if (!db->GetPropertiesOfAllTables(&tables).ok()) return kUnknownShare;
     for (const auto& [path, table] : tables) live.insert(FileIdOf(*table));
   }
-  const uint64_t dead_bytes = stats->scm().RecordBytesOf([&](FileId file) { return !live.contains(file); });
-  return static_cast<double>(dead_bytes) / static_cast<double>(stats->scm().capacity_bytes());
+  const uint64_t dead_bytes = stats->scm().figures().RecordBytesOf([&](FileId file) { return !live.contains(file); });
+  return static_cast<double>(dead_bytes) / static_cast<double>(stats->scm().figures().capacity_bytes());
 }
 
 // A figure of this process; 0 if the kernel does not tell.

@@ -4,26 +4,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "tests/support/temporary_folder.h"
 
 namespace mezz {
 namespace {
 
 class BackgroundFileTest : public ::testing::Test {
  protected:
-  ~BackgroundFileTest() override { std::filesystem::remove(path_); }
   std::string Content() const {
     std::ifstream file(path_);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  const std::string path_ =
-      std::filesystem::temp_directory_path() / ("mezz_background_file_" + std::to_string(getpid()));
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.Path("file");
   std::unique_ptr<BackgroundFile> file_;
 };
 

@@ -3,12 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string>
+
+#include "tests/support/temporary_folder.h"
 
 namespace mezz {
 namespace {
@@ -22,20 +22,16 @@ constexpr uint64_t kGiB = 1 << 30;
 class MachineMemoryTest : public testing::Test {
  protected:
   MachineMemoryTest() {
-    std::string pattern = fs::temp_directory_path() / "mezz-machine-XXXXXX";
-    root_ = mkdtemp(pattern.data());
     Put("/proc/meminfo", "MemTotal:       67108864 kB\nMemFree:         1000 kB\nMemAvailable:   50331648 kB\n");
   }
-  ~MachineMemoryTest() override { fs::remove_all(root_); }
 
   void Put(const std::string& path, const std::string& text) {
-    const fs::path file = root_.string() + path;
-    fs::create_directories(file.parent_path());
-    std::ofstream(file) << text;
+    fs::create_directories(fs::path(root_.path() + path).parent_path());
+    root_.Write(path, text);
   }
-  MachineMemory Read() { return ReadMachineMemory(root_); }
+  MachineMemory Read() { return ReadMachineMemory(root_.path()); }
 
-  fs::path root_;
+  const TemporaryFolder root_;
 };
 
 TEST_F(MachineMemoryTest, WithoutControlGroupsIsTheMachines) {
@@ -77,9 +73,9 @@ TEST_F(MachineMemoryTest, OfANodeThePageCacheIsAvailable) {
   Put("/sys/devices/system/node/node2/meminfo",
       "Node 2 MemTotal:       4194304 kB\nNode 2 MemFree:        1048576 kB\nNode 2 Active(anon):   1048576 kB\n"
       "Node 2 Active(file):    524288 kB\nNode 2 Inactive(file):  262144 kB\nNode 2 SReclaimable:   262144 kB\n");
-  EXPECT_EQ(ReadNodeMemory(2, root_).total_bytes, 4 * kGiB);
-  EXPECT_EQ(ReadNodeMemory(2, root_).available_bytes, 2 * kGiB);
-  EXPECT_EQ(ReadNodeMemory(1, root_).total_bytes, 0u) << "there is no such node";
+  EXPECT_EQ(ReadNodeMemory(2, root_.path()).total_bytes, 4 * kGiB);
+  EXPECT_EQ(ReadNodeMemory(2, root_.path()).available_bytes, 2 * kGiB);
+  EXPECT_EQ(ReadNodeMemory(1, root_.path()).total_bytes, 0u) << "there is no such node";
 }
 
 TEST_F(MachineMemoryTest, InsideAContainerTheMountsOwnLimitCounts) {
@@ -96,7 +92,7 @@ TEST_F(MachineMemoryTest, OfAFullGroupIsNothing) {
 }
 
 TEST_F(MachineMemoryTest, IsUnboundedWhereNothingIsTold) {
-  fs::remove_all(root_ / "proc");
+  fs::remove_all(root_.Path("proc"));
   EXPECT_EQ(Read().total_bytes, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(Read().available_bytes, std::numeric_limits<uint64_t>::max());
 }

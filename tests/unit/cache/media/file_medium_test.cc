@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,6 +34,7 @@
 #include "cache/scm_tier.h"
 #include "cache/superblock.h"
 #include "tests/support/seed.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mezz {
 namespace {
@@ -111,18 +111,18 @@ class MountedTmpfs {
 
 class FileMedium : public testing::Test {
  protected:
-  FileMedium() {
-    std::string pattern = fs::temp_directory_path() / "mezz-file-medium-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    path_ = directory_ / "medium";
-  }
-  ~FileMedium() override { fs::remove_all(directory_); }
-
   // A file that nobody else may touch.
   void WriteOurs(const std::string& bytes) { WriteOurs(bytes, path_); }
   static void WriteOurs(const std::string& bytes, const fs::path& path) {
     Write(path, bytes);
     fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  }
+
+  // A byte of both copies.
+  void PutIntoSuperblocks(size_t at, char byte) {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    for (const uint64_t copy : {uint64_t{0}, layout::kSuperblockCopyAt})
+      file.seekp(static_cast<std::streamoff>(copy + at)).put(byte);
   }
 
   void ExpectRefusal(const fs::path& path, Status::Code code, const std::string& said) {
@@ -134,8 +134,9 @@ class FileMedium : public testing::Test {
     EXPECT_EQ(opened.medium, nullptr);
   }
 
-  fs::path directory_;
-  fs::path path_;
+  const TemporaryFolder folder_;
+  const fs::path directory_ = folder_.path();
+  fs::path path_ = directory_ / "medium";
 };
 
 // Returns once the watch has looked at the name and waits for an event: what happens then must be one. (Without test
@@ -209,15 +210,6 @@ TEST_F(FileMedium, WhatIsSaidOfADeviceFitsOne) {
   EXPECT_THAT(CheckPrivate("/dev/dax0.0", device, geteuid()).message(), Not(HasSubstr("remove")));
 }
 
-TEST_F(FileMedium, KeepsItsNameWhereverTheProcessGoes) {
-  const fs::path before = fs::current_path();
-  fs::current_path(directory_);
-  const Opened opened = Open("medium");
-  fs::current_path(before);
-  ASSERT_TRUE(opened.status.ok()) << opened.status.message();
-  EXPECT_EQ(opened.medium->NameTrouble(), "");
-}
-
 TEST_F(FileMedium, IsCreatedReservedAndDescribed) {
   const Opened opened = Open(path_);
   ASSERT_TRUE(opened.status.ok()) << opened.status.message();
@@ -262,25 +254,23 @@ TEST_F(FileMedium, IsFoundAgainOnceFormatted) {
   EXPECT_EQ(found.superblock.format_id, 99u);
 }
 
-TEST_F(FileMedium, NeverFormattedIsOursButHoldsNothing) {
-  Open(path_).medium.reset();
-  const Opened again = Open(path_);
-  ASSERT_TRUE(again.status.ok()) << "its maker died before it formatted the file: " << again.status.message();
-  EXPECT_FALSE(again.existing);
-}
-
-TEST_F(FileMedium, WithADamagedSuperblockIsOursButHoldsNothing) {
-  Format(*Open(path_).medium);
-  {
-    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-    for (const uint64_t copy : {uint64_t{0}, layout::kSuperblockCopyAt}) {
-      file.seekp(static_cast<std::streamoff>(copy + offsetof(Superblock, hash_seed)));
-      file.put('x');
-    }
+TEST_F(FileMedium, OursThatHoldsNothingIsTaken) {
+  const std::pair<const char*, std::function<void()>> ways[] = {
+      {"its maker died before it formatted the file", [&] { Open(path_).medium.reset(); }},
+      {"its superblock is damaged",
+       [&] {
+         Format(*Open(path_).medium);
+         PutIntoSuperblocks(offsetof(Superblock, hash_seed), 'x');
+       }},
+      {"it is empty", [&] { WriteOurs(""); }}};
+  for (const auto& [way, make] : ways) {
+    make();
+    EXPECT_TRUE(fs::exists(path_)) << way;
+    const Opened opened = Open(path_);
+    ASSERT_TRUE(opened.status.ok()) << way << ": " << opened.status.message();
+    EXPECT_FALSE(opened.existing) << way;
+    fs::remove(path_);
   }
-  const Opened again = Open(path_);
-  ASSERT_TRUE(again.status.ok()) << again.status.message();
-  EXPECT_FALSE(again.existing);
 }
 
 TEST_F(FileMedium, OfAnotherSizeIsResized) {
@@ -296,19 +286,14 @@ TEST_F(FileMedium, OfAnotherSizeIsResized) {
   }
 }
 
-TEST_F(FileMedium, AnEmptyFileIsAdopted) {
-  WriteOurs("");
-  const Opened opened = Open(path_);
-  ASSERT_TRUE(opened.status.ok()) << opened.status.message();
-  EXPECT_FALSE(opened.existing);
-}
-
-TEST_F(FileMedium, ARelativePathIsTaken) {
-  const fs::path old = fs::current_path();
+TEST_F(FileMedium, OfARelativePathKeepsItsNameWhereverTheProcessGoes) {
+  const fs::path before = fs::current_path();
   fs::current_path(directory_);
-  EXPECT_TRUE(Open("medium").status.ok());
-  fs::current_path(old);
+  const Opened opened = Open("medium");
+  fs::current_path(before);
+  ASSERT_TRUE(opened.status.ok()) << opened.status.message();
   EXPECT_TRUE(fs::exists(path_));
+  EXPECT_EQ(opened.medium->NameTrouble(), "");
 }
 
 TEST_F(FileMedium, MissingParentIsRefused) {
@@ -369,13 +354,7 @@ TEST_F(FileMedium, ForeignFilesAreLeftByteForByte) {
 
 TEST_F(FileMedium, OfNoUseIsTakenOverUnlessItIsDemanded) {
   Format(*Open(path_).medium);
-  {
-    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-    for (const uint64_t copy : {uint64_t{0}, layout::kSuperblockCopyAt}) {
-      file.seekp(static_cast<std::streamoff>(copy + offsetof(Superblock, format_version)));
-      file.put(9);
-    }
-  }
+  PutIntoSuperblocks(offsetof(Superblock, format_version), 9);
   const std::string before = Contents(path_);
   const std::string versions =
       "version 9 and this program knows only version " + std::to_string(layout::kFormatVersion);
@@ -601,9 +580,8 @@ TEST_F(FileMedium, TwoThatTogetherAreLargerThanTheirFileSystemAreRefused) {
   EXPECT_THAT(status.message(), AllOf(HasSubstr((folder / "b").string()), HasSubstr("the media before it still need")));
   EXPECT_TRUE(fs::is_empty(folder));
   for (int life = 0; life < 2; ++life) {
-    const Status fits = ScmTier::Open(TwoOn(folder, 44 << 20), &tier);
-    ASSERT_TRUE(fits.ok()) << fits.message();
-    EXPECT_TRUE(tier->WaitUntilPrepared().ok());
+    ASSERT_EQ(ScmTier::Open(TwoOn(folder, 44 << 20), &tier).message(), "");
+    EXPECT_TRUE(tier->preparer().Wait().ok());
     tier.reset();
   }
 }
@@ -623,10 +601,9 @@ TEST_F(FileMedium, ATierThatCannotGrowAnyFurtherSaysSo) {
     told.emplace_back(what);
   };
   std::unique_ptr<ScmTier> tier;
-  const Status status = ScmTier::Open(options, &tier);
-  ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(tier->WaitUntilPrepared().code(), Status::Code::kNoSpace);
-  EXPECT_LT(tier->ready_bytes(), options.capacity_bytes);
+  ASSERT_EQ(ScmTier::Open(options, &tier).message(), "");
+  EXPECT_EQ(tier->preparer().Wait().code(), Status::Code::kNoSpace);
+  EXPECT_LT(tier->preparer().ready_bytes(), options.capacity_bytes);
   tier.reset();
   EXPECT_THAT(told, Not(IsEmpty()));
   EXPECT_THAT(told, Each(AllOf(HasSubstr("does not grow any further: path="), HasSubstr("ran out of space"))));
@@ -700,11 +677,6 @@ TEST_F(FileMedium, ShortageBehindTheOpenTierLeavesWhatIsReady) {
   preparer.reset();
   medium.reset();
   EXPECT_TRUE(fs::exists(options.path));
-}
-
-TEST_F(FileMedium, LeavesTheFileForTheNextStart) {
-  Open(path_).medium.reset();
-  EXPECT_TRUE(fs::exists(path_));
 }
 
 }  // namespace

@@ -3,18 +3,17 @@
 // blocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 
 #include "cache/media/file_checks.h"
 #include "cache/media/medium.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mezz {
 namespace {
@@ -26,13 +25,6 @@ constexpr uid_t kNobody = 65534;
 
 class FilePrivacy : public testing::Test {
  protected:
-  FilePrivacy() {
-    std::string pattern = fs::temp_directory_path() / "mezz-file-privacy-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    path_ = directory_ / "medium";
-  }
-  ~FilePrivacy() override { fs::remove_all(directory_); }
-
   Status Open() {
     ScmOptions options;
     options.path = path_;
@@ -42,7 +34,7 @@ class FilePrivacy : public testing::Test {
     return OpenMedium(options, &medium, &existing);
   }
   void MakeEmpty(mode_t mode = 0600) {
-    std::ofstream(path_, std::ios::binary) << "";
+    folder_.Write("medium", "");
     ASSERT_EQ(chmod(path_.c_str(), mode), 0);
   }
   // A file of ours from an earlier run.
@@ -62,8 +54,8 @@ class FilePrivacy : public testing::Test {
     EXPECT_EQ(after.st_uid, before.st_uid);
   }
 
-  fs::path directory_;
-  fs::path path_;
+  const TemporaryFolder folder_;
+  const fs::path path_ = folder_.Path("medium");
 };
 
 TEST_F(FilePrivacy, OursAloneIsTaken) {
@@ -100,11 +92,11 @@ TEST_F(FilePrivacy, AnyBitForGroupOrOthersIsRefusedEmptyOrNot) {
 
 TEST_F(FilePrivacy, AHardLinkIsRefusedEmptyOrNot) {
   MakeEmpty();
-  ASSERT_EQ(link(path_.c_str(), (directory_ / "other").c_str()), 0);
+  ASSERT_EQ(link(path_.c_str(), folder_.Path("other").c_str()), 0);
   ExpectRefusal("is one of 2 hard links");
-  fs::remove(directory_ / "other");
+  fs::remove(folder_.Path("other"));
   MakeFormatted();
-  ASSERT_EQ(link(path_.c_str(), (directory_ / "other").c_str()), 0);
+  ASSERT_EQ(link(path_.c_str(), folder_.Path("other").c_str()), 0);
   ExpectRefusal("is one of 2 hard links");
 }
 
