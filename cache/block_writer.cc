@@ -197,11 +197,7 @@ void BlockWriter::PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned h
     nameless_.store(true, std::memory_order_relaxed);
   const KeyHash hash = parts_.index.Hash(fresh.key);
   const IndexWord made = IndexWord::Make(hash.tag, offset / kLineBytes, dram, heat);
-  // A full bucket displaces nothing of what a share reserves for the blocks of others.
-  const auto age = [this](IndexWord word) {
-    const SegmentId segment = parts_.reader.SegmentOf(word);
-    return parts_.log.owners().IsReserved(segment) ? Index::kKept : parts_.log.Sequence(segment);
-  };
+  const auto age = [this](IndexWord word) { return AgeOf(word, parts_.log); };
   KeyReader reader(parts_.reader, fresh.key);
   const Index::Published published = parts_.index.Publish(hash, made, reader, age);
   if (published == Index::Published::kReplaced) parts_.counters.Add(Event::kScmReplaced, fresh.role);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -20,22 +21,24 @@ namespace mezz {
 // key take a RecordReader, which compares the key with the one in the record.
 //
 // Splits (Size::kGrows). Split takes each word that must move out of its slot (CAS), one at a time, and puts it into a
-// slot of the new bucket (CAS). For some instructions the word is in no slot. So an operation that did not find a key
-// looks at the state of the growth afterwards (IndexBuckets). It answers only if the key's buckets are where it looked
-// and neither group is being split. This suffices, because a word was taken out of its slot after `splitting` was
-// stored, and put back before the next state was (all of it seq_cst). An operation that finds a key need not look.
+// slot of one of its key's buckets after the split (CAS). For some instructions the word is in no slot. So an operation
+// that did not find a key looks at the state of the growth afterwards (IndexBuckets). It answers only if the key's
+// buckets are where it looked and neither group is being split. This suffices, because a word was taken out of its slot
+// after `splitting` was stored, and put back before the next state was (all of it seq_cst). An operation that finds a
+// key need not look.
 //   Find              looks again, where the word was and where it will be, in turn. It does so a bounded number of
 //                     times, without waiting, and then reports a miss.
-//   Publish, Erase, RemoveLine
+//   Publish, Erase, RemoveLine, Recover
 //                     wait for the group (Split's mutex), and begin anew. A word that Publish put into a group that
 //                     was split meanwhile may be where nobody looks. It is removed first, unless Split has put it
-//                     where it belongs. Until then others may find it, and after that the older record once more;
-//                     all of this ends before Publish returns.
+//                     where it belongs, where the next round replaces it. Until then others may find it, and after
+//                     that the older record once more; all of this ends before Publish returns.
 //   Clear             waits, and begins anew.
 //   SetDram, FindLine answer "no". For SetDram that costs a forgotten bit. The only caller of FindLine that must not
 //                     miss is reclaim, and no Split runs during one.
 //   RemoveRecord, Drop, Move, Touch, Cool
-//                     find another word in the slot, or none: kChanged. Walks (VisitPinned) may meet a word twice.
+//                     find another word in the slot, or none: kChanged.
+//   VisitPinned       of all slots in turn meets a word that moves meanwhile once, twice or not at all.
 //
 // Thread-safe. Lock-free, except for the wait above and the notes of a refill. Allocates nothing after construction,
 // except for a refill. In a child made by fork() the index is empty, nothing is being split, and nothing refilled.
@@ -66,19 +69,35 @@ class Index : public IndexSlots {
   template <RecordReader Reader, typename OnRemoved>
   bool Erase(const KeyHash& hash, Reader& reader, OnRemoved&& on_removed);
 
-  // Splits one group. Returns how many words found no room in the new bucket, and are gone. `reader` accepts records of
-  // every key; `key_of(word)` is the key of a pinned one. REQUIRES: WantsToGrow() was true; one thread at a time
-  // splits, and none calls FindLine, Move, Drop or Cool meanwhile.
-  template <AnyRecordReader Reader, typename KeyOf>
-  unsigned Split(Reader& reader, KeyOf&& key_of);
+  // Splits one group. A word that must move finds its place as Publish finds one. Returns how many words are gone,
+  // because their buckets were full. `reader` accepts records of every key; `key_of(word)` is the key of a pinned one.
+  // REQUIRES: WantsToGrow() was true; one thread at a time splits, and none calls FindLine, Move, Drop or Cool
+  // meanwhile.
+  template <AnyRecordReader Reader, typename KeyOf, typename Age>
+  unsigned Split(Reader& reader, KeyOf&& key_of, Age&& age);
+
+  // As PublishOldest and RestoreAt. But if there is no room for a word that is kept (kKept), the coldest word that is
+  // not makes room. Adds how many did to *displaced.
+  template <typename Age>
+  Refilled Recover(const KeyHash& hash, IndexWord oldest, Age&& age, uint64_t* displaced) {
+    const auto buckets = [&] { return BucketsOf(hash, StateToChange(hash)); };
+    return Refill(
+        oldest, [&] { return PublishOldest(hash, oldest); }, buckets, age, displaced);
+  }
+  template <typename Age>
+  Refilled Restore(uint64_t slot, IndexWord oldest, Age&& age, uint64_t* displaced) {
+    const auto buckets = [&] { return Buckets{BucketAt(slot), BucketAt(slot)}; };
+    return Refill(
+        oldest, [&] { return RestoreAt(slot, oldest); }, buckets, age, displaced);
+  }
 
   // Calls visit(word) for the word of `slot` if it has one, while its record is pinned and current.
   template <RecordReader Reader, typename Visit>
   void VisitPinned(uint64_t slot, Reader& reader, Visit&& visit);
 
  private:
-  template <RecordReader Reader, typename Goes>
-  unsigned SplitSlot(Slot& slot, Slot* to, Reader& reader, Goes&& goes);
+  template <RecordReader Reader, typename Goes, typename Put>
+  unsigned SplitSlot(Slot& slot, Reader& reader, Goes&& goes, Put&& put);
   template <RecordReader Reader>
   Entry FindIn(const KeyHash& hash, State state, Reader& reader);
   template <RecordReader Reader, typename OnRemoved>
@@ -91,9 +110,18 @@ class Index : public IndexSlots {
   Slot* Replace(const KeyHash& hash, State state, IndexWord fresh, Reader& reader);
   template <typename Age>
   Slot* Insert(const KeyHash& hash, State state, IndexWord fresh, Age&& age, bool* displaced);
+  using Buckets = std::array<Slot*, 2>;
+  Buckets BucketsOf(const KeyHash& hash, State state) const { return {Bucket(hash, 0, state), Bucket(hash, 1, state)}; }
+  // The coldest word of full buckets. Without a slot: a bucket has an empty one.
+  struct Coldest {
+    Slot* slot = nullptr;
+    IndexWord word;
+    bool is_kept = false;
+  };
   template <typename Age>
-  Slot* Coldest(const KeyHash& hash, State state, Age&& age, IndexWord* word) const;
-  static bool PutInSplit(Slot* to, IndexWord word);
+  static Coldest ColdestOf(const Buckets& buckets, Age&& age);
+  template <typename Attempt, typename FullBuckets, typename Age>
+  Refilled Refill(IndexWord oldest, Attempt&& attempt, FullBuckets&& buckets, Age&& age, uint64_t* displaced);
 };
 
 template <RecordReader Reader>
@@ -213,39 +241,53 @@ Index::Slot* Index::Insert(const KeyHash& hash, State state, IndexWord fresh, Ag
       blocks_.fetch_add(1, std::memory_order_relaxed);
       return empty;
     }
-    IndexWord coldest_word;
-    Slot* const coldest = Coldest(hash, state, age, &coldest_word);
-    if (coldest == nullptr) continue;  // a slot came free
-    const auto is_kept = [&](IndexWord word) { return static_cast<uint64_t>(age(word)) == kKept; };
-    if (is_kept(coldest_word) && !is_kept(fresh)) {
+    const Coldest coldest = ColdestOf(BucketsOf(hash, state), age);
+    if (coldest.slot == nullptr) continue;  // it came free
+    if (coldest.is_kept && static_cast<uint64_t>(age(fresh)) != kKept) {
       *displaced = true;
       return nullptr;
     }
-    Note(coldest_word.tag());
-    expected = coldest_word.raw();
-    *displaced =
-        coldest->compare_exchange_strong(expected, fresh.raw(), std::memory_order_seq_cst, std::memory_order_relaxed);
-    if (*displaced) return coldest;
+    Note(coldest.word.tag());
+    expected = coldest.word.raw();
+    *displaced = coldest.slot->compare_exchange_strong(expected, fresh.raw(), std::memory_order_seq_cst,
+                                                       std::memory_order_relaxed);
+    if (*displaced) return coldest.slot;
   }
 }
 
 template <typename Age>
-Index::Slot* Index::Coldest(const KeyHash& hash, State state, Age&& age, IndexWord* word) const {
+Index::Coldest Index::ColdestOf(const Buckets& buckets, Age&& age) {
   constexpr unsigned kAgeBits = 62;
-  Slot* coldest = nullptr;
+  Coldest coldest;
   uint64_t coldest_rank = UINT64_MAX;
-  for (unsigned choice = 0; choice < 2; ++choice) {
+  for (Slot* const bucket : buckets) {
     for (size_t i = 0; i < kSlotsPerBucket; ++i) {
-      Slot* const candidate = Bucket(hash, choice, state) + i;
+      Slot* const candidate = bucket + i;
       const IndexWord seen(candidate->load(std::memory_order_acquire));
-      if (seen.empty()) continue;  // freed meanwhile: the next round takes it
+      if (seen.empty()) return {};
       const auto old = static_cast<uint64_t>(age(seen));
       const uint64_t heat = old == kKept ? IndexWord::kHeatMax : seen.heat();
       const uint64_t rank = heat << kAgeBits | (old & ((uint64_t{1} << kAgeBits) - 1));
-      if (coldest == nullptr || rank < coldest_rank) coldest = candidate, *word = seen, coldest_rank = rank;
+      if (coldest.slot == nullptr || rank < coldest_rank)
+        coldest = {candidate, seen, old == kKept}, coldest_rank = rank;
     }
   }
   return coldest;
+}
+
+template <typename Attempt, typename FullBuckets, typename Age>
+Index::Refilled Index::Refill(IndexWord oldest, Attempt&& attempt, FullBuckets&& buckets, Age&& age,
+                              uint64_t* displaced) {
+  constexpr int kTriesMax = 16;  // in vain, if other threads took the room each time
+  Refilled refilled = attempt();
+  for (int tries = 0; refilled == Refilled::kFull && tries < kTriesMax; ++tries) {
+    if (static_cast<uint64_t>(age(oldest)) != kKept) break;
+    const Coldest coldest = ColdestOf(buckets(), age);
+    if (coldest.is_kept) break;
+    if (coldest.slot != nullptr && Remove(*coldest.slot, coldest.word)) ++*displaced;
+    refilled = attempt();
+  }
+  return refilled;
 }
 
 template <RecordReader Reader, typename OnRemoved>
@@ -278,8 +320,8 @@ bool Index::EraseIn(const KeyHash& hash, State state, const Slot* but, Reader& r
   return erased;
 }
 
-template <AnyRecordReader Reader, typename KeyOf>
-unsigned Index::Split(Reader& reader, KeyOf&& key_of) {
+template <AnyRecordReader Reader, typename KeyOf, typename Age>
+unsigned Index::Split(Reader& reader, KeyOf&& key_of, Age&& age) {
   const std::lock_guard lock(split_mutex_);
   const State then = LoadState(std::memory_order_relaxed);
   const unsigned members = members_ + then.added();
@@ -287,7 +329,6 @@ unsigned Index::Split(Reader& reader, KeyOf&& key_of) {
   const uint64_t group = then.next();
   const State splitting{then.raw | State::kSplitting}, after = After(splitting);
   const uint64_t added = group + groups_ * members;
-  Slot* const to = slots_ + added * kSlotsPerBucket;
 #ifndef MEZZ_MODEL_CHECK  // which would take these loads for steps
   for (uint64_t bucket = group; bucket < added; bucket += groups_) {
     for (uint64_t slot = bucket * kSlotsPerBucket; slot < (bucket + 1) * kSlotsPerBucket; ++slot) {
@@ -298,35 +339,28 @@ unsigned Index::Split(Reader& reader, KeyOf&& key_of) {
   growth_->store(splitting.raw, std::memory_order_seq_cst);
   MEZZ_TEST_POINT("index.splitting");
   unsigned forgotten = 0;
+  KeyHash hash;  // of the word that `goes` judged last
+  const auto put = [&](IndexWord word) {
+    bool displaced = false;
+    if (Insert(hash, after, word, age, &displaced) == nullptr) Note(word.tag());
+    return !displaced;
+  };
   for (uint64_t from = group; from < added; from += groups_) {
     const auto goes = [&](IndexWord word) {
-      const KeyHash hash = Hash(key_of(word));
-      const uint64_t first = NumberOfBucket(hash.choice[0], after), second = NumberOfBucket(hash.choice[1], after);
-      // The word belongs to neither: a Publish that began long ago is about to remove it, and would not find it
-      // elsewhere.
-      return first != from && second != from && (first == added || second == added);
+      hash = Hash(key_of(word));
+      return NumberOfBucket(hash.choice[0], after) != from && NumberOfBucket(hash.choice[1], after) != from;
     };
     for (size_t i = 0; i < kSlotsPerBucket; ++i)
-      forgotten += SplitSlot(slots_[from * kSlotsPerBucket + i], to, reader, goes);
+      forgotten += SplitSlot(slots_[from * kSlotsPerBucket + i], reader, goes, put);
   }
   growth_->store(after.raw, std::memory_order_seq_cst);
   AdviseHugePages(then, after);
   return forgotten;
 }
 
-// Puts a word into a slot of the new bucket, which nobody else writes to before the split is over.
-inline bool Index::PutInSplit(Slot* to, IndexWord word) {
-  for (size_t i = 0; i < kSlotsPerBucket; ++i) {
-    uint64_t expected = 0;
-    if (to[i].compare_exchange_strong(expected, word.raw(), std::memory_order_seq_cst, std::memory_order_relaxed))
-      return true;
-  }
-  return false;
-}
-
-// Puts the word of `slot` into `to` if it goes there. Returns 1 if there was no room for it, else 0.
-template <RecordReader Reader, typename Goes>
-unsigned Index::SplitSlot(Slot& slot, Slot* to, Reader& reader, Goes&& goes) {
+// Puts the word of `slot` elsewhere if it goes. Returns 1 if it, or another one for it, is gone, else 0.
+template <RecordReader Reader, typename Goes, typename Put>
+unsigned Index::SplitSlot(Slot& slot, Reader& reader, Goes&& goes, Put&& put) {
   for (;;) {
     const IndexWord seen(slot.load(std::memory_order_seq_cst));
     const IndexWord word = PinIfOfKey(slot, seen, reader);
@@ -341,9 +375,8 @@ unsigned Index::SplitSlot(Slot& slot, Slot* to, Reader& reader, Goes&& goes) {
     const bool taken =
         !stays && slot.compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed);
     MEZZ_TEST_POINT("index.out_of_its_slot");
-    const bool forgotten = taken && !PutInSplit(to, word);
-    if (forgotten) Note(word.tag());
-    if (forgotten) blocks_.fetch_sub(1, std::memory_order_relaxed);
+    if (taken) blocks_.fetch_sub(1, std::memory_order_relaxed);
+    const bool forgotten = taken && !put(word);
     reader.Unpin(word);
     if (taken || stays) return forgotten ? 1 : 0;
   }

@@ -163,7 +163,7 @@ IndexSlots::Refilled IndexSlots::PublishOldest(const KeyHash& hash, IndexWord ol
 
 IndexSlots::Refilled IndexSlots::RestoreAt(uint64_t slot, IndexWord oldest) {
   assert(notes_ != nullptr && slot < slots() && !oldest.empty());
-  Slot* const bucket = slots_ + slot / kSlotsPerBucket * kSlotsPerBucket;
+  Slot* const bucket = BucketAt(slot);
   bool has_room = false;
   const auto restore = [&] {
     for (size_t i = 0; i < kSlotsPerBucket && !has_room; ++i) {

@@ -18,12 +18,13 @@ namespace mezz {
 // slot is one atomic word, exchanged here and in Index alone:
 //
 //   empty --Publish--> word --Publish: another record of the key-------------> word of the key's new record
-//     ^                 |  \--Publish into full buckets: the coldest gives way-> word of another key (displaced)
+//     ^                 |  \--Publish, Split: the coldest of full buckets goes-> word of another key (displaced)
 //     |                 |  \--Move: reclaim copied the record------------------> the same with another line, less heat
 //     |                 |  \--Touch, Cool, SetDram-----------------------------> the same record, other heat or dram
 //     |                 |
-//     +-----------------+-- Erase, Drop, RemoveRecord, Clear; Split, which moves it into a slot of the new bucket; any
-//                           operation that finds a damaged record
+//     +-----------------+-- Erase, Drop, RemoveRecord, Clear; Recover, Restore: the coldest of full buckets; Split,
+//     which
+//                           moves it into a slot of another bucket; any operation that finds a damaged record
 //
 // Order. Publish and Move exchange with release, after the record was drained to the medium. So a thread that loads a
 // word with acquire and pins its segment sees the record. Publish with its scan for a second word of the key, Erase and
@@ -112,7 +113,8 @@ class IndexSlots : public IndexBuckets {
   // Ends the refill: once this has returned, PublishOldest and RestoreAt publish nothing any more.
   void EndRefill();
 
-  // Removes every word for which `doomed(word)`, a pure function of its line. Returns how many.
+  // Removes every word for which `doomed(word)`, a pure function of its line. Returns how many. REQUIRES: no Split runs
+  // meanwhile.
   template <typename Doomed>
   uint64_t RemoveIf(Doomed&& doomed) {
     uint64_t removed = 0;
@@ -142,6 +144,7 @@ class IndexSlots : public IndexBuckets {
       notes_->Note(tag);
   }
   bool HasTag(const KeyHash& hash, State state) const;
+  Slot* BucketAt(uint64_t slot) { return slots_ + slot / kSlotsPerBucket * kSlotsPerBucket; }
   bool Remove(Slot& slot, IndexWord record);
 
   std::unique_ptr<TagNotes> notes_;  // null: never refilled

@@ -3,6 +3,7 @@
 
 #include "cache/base/atomic.h"
 #include "cache/header_checksum.h"
+#include "cache/log_reader.h"
 #include "cache/pack/packer.h"
 #include "cache/recoverer.h"
 
@@ -78,13 +79,17 @@ RecoveryCounts RecordRecoverer::Publish(const Walked& walked) {
   return part;
 }
 
-// Publishes a record. kFull is also the answer if its dictionary is missing.
+// Publishes a record. What a share reserves takes the place of another's. kFull is also the answer if its dictionary is
+// missing.
 Index::Refilled RecordRecoverer::Publish(const Entry& entry, SegmentId segment) {
   if (entry.dictionary != 0 && !HoldsDictionary(entry.dictionary, segment)) return Index::Refilled::kFull;
   // No heat: that is what tells a record that was not checked since (ScmTier::Find).
   const IndexWord word = IndexWord::Make(entry.hash.tag, entry.offset / kLineBytes, /*dram=*/false, /*heat=*/0);
-  const Index::Refilled refilled = parts_.index->PublishOldest(entry.hash, word);
-  if (refilled == Index::Refilled::kFull) parts_.counters->Add(Event::kScmDisplaced, entry.role);
+  const auto age = [this](IndexWord other) { return AgeOf(other, *parts_.log); };
+  uint64_t displaced = 0;
+  const Index::Refilled refilled = parts_.index->Recover(entry.hash, word, age, &displaced);
+  if (refilled == Index::Refilled::kFull) ++displaced;
+  if (displaced != 0) parts_.counters->Add(Event::kScmDisplaced, entry.role, displaced);
   return refilled;
 }
 

@@ -28,6 +28,7 @@ Recoverer::Recoverer(const Medium& medium, const layout::Superblock& superblock,
       options_(options),
       log_(log),
       index_(index),
+      counters_(counters),
       dictionaries_(dictionaries),
       guard_(guard),
       scan_({medium.base(), medium.bytes()}, superblock),
@@ -69,7 +70,7 @@ bool Recoverer::PrepareSnapshot() {
     return false;
   }
   const SnapshotOf of{medium_, log_, index_, dictionaries_, options_.pack};
-  restorer_ = std::make_unique<SnapshotRestorer>(of, superblock_);
+  restorer_ = std::make_unique<SnapshotRestorer>(of, superblock_, counters_);
   wrong = restorer_->Prepare();
   if (!wrong.empty()) {
     restorer_.reset();

@@ -117,6 +117,7 @@ class Recoverer {
   const ScmOptions& options_;
   SegmentLog* const log_;
   Index* const index_;
+  Counters* const counters_;
   Dictionaries* const dictionaries_;
   const ForkGuard& guard_;
   const LogScan scan_;

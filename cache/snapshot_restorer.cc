@@ -10,6 +10,7 @@
 
 #include "cache/base/atomic.h"
 #include "cache/base/in_parallel.h"
+#include "cache/log_reader.h"
 #include "cache/log_scan.h"
 #include "cache/media/bus_errors.h"
 
@@ -22,8 +23,9 @@ constexpr size_t kHeadersAThread = 1024;  // fewer do not repay the thread
 
 }  // namespace
 
-SnapshotRestorer::SnapshotRestorer(const SnapshotOf& of, const layout::Superblock& superblock)
+SnapshotRestorer::SnapshotRestorer(const SnapshotOf& of, const layout::Superblock& superblock, Counters* counters)
     : of_(of),
+      counters_(counters),
       superblock_(superblock),
       reader_({of.medium.base(), of.medium.bytes()}, superblock),
       dictionaries_(of.medium, of.log, of.dictionaries) {}
@@ -184,6 +186,15 @@ bool SnapshotRestorer::Adopt(const SegmentLog::Fill& fill) {
   return true;
 }
 
+// What a share reserves takes the place of another's.
+Index::Refilled SnapshotRestorer::RestoreWord(uint64_t slot, IndexWord word) const {
+  uint64_t displaced = 0;
+  const Index::Refilled restored = of_.index->Restore(
+      slot, word, [this](IndexWord other) { return AgeOf(other, *of_.log); }, &displaced);
+  if (displaced != 0) counters_->Add(Event::kScmDisplaced, BlockRole::kOther, displaced);
+  return restored;
+}
+
 // Restores the words of a chunk, until the recovery is over or all was erased. Words that cannot be read any more stay
 // away.
 RecoveryCounts SnapshotRestorer::RestoreWords(const SnapshotReader::Chunk& chunk,
@@ -204,7 +215,7 @@ RecoveryCounts SnapshotRestorer::RestoreWords(const SnapshotReader::Chunk& chunk
         ++restored.dropped;
         continue;
       }
-      switch (of_.index->RestoreAt(slot, word)) {
+      switch (RestoreWord(slot, word)) {
         case Index::Refilled::kPublished:
           ++restored.records;
           restored.in_dram += word.dram() ? 1 : 0;

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cache/counters.h"
 #include "cache/found_dictionaries.h"
+#include "cache/index.h"
 #include "cache/layout.h"
 #include "cache/recovery_report.h"
 #include "cache/restorable_segments.h"
@@ -30,8 +32,8 @@ namespace mezz {
 // One thread calls Prepare, then Check, then Restore or Forsake. Each of them works with several threads.
 class SnapshotRestorer {
  public:
-  // `superblock`: as it was found, naming the snapshot. Owns nothing that `of` names.
-  SnapshotRestorer(const SnapshotOf& of, const layout::Superblock& superblock);
+  // `superblock`: as it was found, naming the snapshot. Owns neither `counters` nor what `of` names.
+  SnapshotRestorer(const SnapshotOf& of, const layout::Superblock& superblock, Counters* counters);
 
   // Empty: done. Otherwise why the snapshot cannot be used, as the rest of a sentence whose subject is the snapshot;
   // all is then as it was, except what the index has reserved. Blocks as long as it takes to read 32 bytes for each
@@ -62,10 +64,12 @@ class SnapshotRestorer {
   bool Confirm(SegmentLog::Fill* fill) const;
   bool ReadDictionaries();
   bool Adopt(const SegmentLog::Fill& fill);
+  Index::Refilled RestoreWord(uint64_t slot, IndexWord word) const;
   RecoveryCounts RestoreWords(const SnapshotReader::Chunk& chunk, const std::function<bool()>& is_over) const;
   void LetGoOfSnapshot();
 
   const SnapshotOf of_;
+  Counters* const counters_;
   const layout::Superblock superblock_;
   SnapshotReader reader_;
   std::vector<SegmentLog::Fill> fills_;

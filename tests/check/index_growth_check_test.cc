@@ -14,6 +14,10 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
+// Where the first split moves the word to: the new bucket, which both choices of the key are then; or another old one,
+// which is its first choice and as empty.
+enum class Moves : uint8_t { kToNew, kToOld };
+
 // Records that exist only here: lines 1 and 2 are the key's, first and second; 3 is a stranger's.
 class Records {
  public:
@@ -21,35 +25,37 @@ class Records {
     bool Pin(IndexWord) const { return true; }
     void Unpin(IndexWord) const {}
     void Prefetch(IndexWord) const {}
-    Verdict Judge(IndexWord word) const { return any || KeyAt(word) == key ? Verdict::kThisKey : Verdict::kAnotherKey; }
+    Verdict Judge(IndexWord word) const {
+      return any || records.KeyAt(word.line()) == key ? Verdict::kThisKey : Verdict::kAnotherKey;
+    }
+    const Records& records;
     BlockKey key;
     bool any = false;
   };
 
-  // The first of two splits of this index moves the key.
-  Records() : index_(1, kSeed, Index::Size::kGrows) {
+  explicit Records(Moves moves) : keys_(kKeys[static_cast<size_t>(moves)]), index_(1, kSeed, Index::Size::kGrows) {
     Require(index_.ok(), "there is memory");
+    if (moves == Moves::kToOld) Publish(kStranger);
     Publish(kFirst);
+    if (moves == Moves::kToOld) Erase(keys_.stranger);
   }
 
   void Publish(uint64_t line) {
-    Reader reader{KeyAt(IndexWord::Make(0, line, false, 0))};
+    Reader reader{*this, KeyAt(line)};
     const KeyHash hash = index_.Hash(reader.key);
     index_.Publish(hash, IndexWord::Make(hash.tag, line, false, 0), reader, [](IndexWord) { return uint64_t{0}; });
   }
   // The line found; 0: a miss.
   uint64_t Find() {
-    Reader reader{kKey};
-    return index_.Find(index_.Hash(kKey), reader).word.line();
+    Reader reader{*this, keys_.key};
+    return index_.Find(index_.Hash(keys_.key), reader).word.line();
   }
-  bool Erase() {
-    Reader reader{kKey};
-    return index_.Erase(index_.Hash(kKey), reader, [](IndexWord) {});
-  }
-  bool RemoveFirst() { return index_.RemoveLine(index_.Hash(kKey), kFirst); }
+  bool Erase() { return Erase(keys_.key); }
+  bool RemoveFirst() { return index_.RemoveLine(index_.Hash(keys_.key), kFirst); }
   void Split() {
-    Reader reader{kKey, /*any=*/true};
-    Require(index_.Split(reader, [](IndexWord word) { return KeyAt(word); }) == 0, "there is room");
+    Reader reader{*this, keys_.key, /*any=*/true};
+    const auto key_of = [this](IndexWord word) { return KeyAt(word.line()); };
+    Require(index_.Split(reader, key_of, [](IndexWord word) { return word.line(); }) == 0, "there is room");
   }
   void Clear() { index_.Clear(); }
   // After the threads: the one word of the key, or none, is where it is looked for, and nothing is anywhere else.
@@ -63,34 +69,57 @@ class Records {
   static constexpr uint64_t kFirst = 1, kSecond = 2;
 
  private:
-  static BlockKey KeyAt(IndexWord word) { return word.line() == 3 ? BlockKey{{7, 7}} : kKey; }
-  static inline const BlockKey kKey = [] {
-    for (uint64_t n = 1;; ++n) {  // a key that the split moves
-      Index index(1, kSeed, Index::Size::kGrows);
-      const BlockKey key{{n, n}};
-      const uint64_t bits = index.Hash(key).choice[0] >> IndexWord::kTagBits;
-      const uint64_t other = index.Hash(key).choice[1] >> IndexWord::kTagBits;
-      const auto moves = [](uint64_t of) { return BucketGroups::MemberOf(of, 4) != BucketGroups::MemberOf(of, 5); };
-      if (moves(bits) && moves(other)) return key;
-    }
-  }();
+  static constexpr uint64_t kStranger = 3;
 
+  bool Erase(const BlockKey& key) {
+    Reader reader{*this, key};
+    return index_.Erase(index_.Hash(key), reader, [](IndexWord) {});
+  }
+  const BlockKey& KeyAt(uint64_t line) const { return line == kStranger ? keys_.stranger : keys_.key; }
+
+  struct Keys {
+    BlockKey key, stranger;  // the stranger takes a slot of the key's first choice
+  };
+  static Keys KeysThat(Moves moves) {
+    const Index index(1, kSeed, Index::Size::kGrows);
+    const auto bucket_of = [&](const BlockKey& key, unsigned choice, unsigned members) {
+      return BucketGroups::MemberOf(index.Hash(key).choice[choice] >> IndexWord::kTagBits, members);
+    };
+    const auto goes = [&](const BlockKey& key, unsigned choice) { return bucket_of(key, choice, 5) == 4; };
+    const auto first_key = [](const std::function<bool(const BlockKey&)>& is_it) {
+      uint64_t n = 1;
+      while (!is_it({{n, n}})) ++n;
+      return BlockKey{{n, n}};
+    };
+    const BlockKey key = first_key([&](const BlockKey& k) {
+      if (moves == Moves::kToNew) return goes(k, 0) && goes(k, 1);
+      return !goes(k, 0) && goes(k, 1) && bucket_of(k, 0, 4) != bucket_of(k, 1, 4);
+    });
+    return {key, first_key([&](const BlockKey& k) { return k != key && bucket_of(k, 0, 4) == bucket_of(key, 0, 4); })};
+  }
+  static inline const std::array<Keys, 2> kKeys = {KeysThat(Moves::kToNew), KeysThat(Moves::kToOld)};
+
+  const Keys& keys_;
   Index index_;
 };
 
-void ExpectHolds(const std::function<void(Trial&)>& scenario) {
+void ExpectHolds(const std::function<void(Trial&, Moves)>& scenario) {
   const bool deep = std::getenv("MEZZ_CHECK_DEPTH") != nullptr;
-  const Result result = Explore(
-      {.preemptions_max = deep ? 2u : 1u, .stale_max = 1, .runs_max = 1'000'000, .steps_max = 60'000}, scenario);
-  EXPECT_TRUE(result.ok()) << result.failure;
-  EXPECT_TRUE(!result.ok() || result.complete || deep) << "the bounds allow more than " << result.runs << " runs";
-  const Result random = Explore({.random_runs = deep ? 200'000u : 1000u, .seed = kSeed, .steps_max = 60'000}, scenario);
-  EXPECT_TRUE(random.ok()) << random.failure;
+  const Options all{.preemptions_max = deep ? 2u : 1u, .stale_max = 1, .runs_max = 1'000'000, .steps_max = 60'000};
+  const Options some{.random_runs = deep ? 200'000u : 1000u, .seed = kSeed, .steps_max = 60'000};
+  for (const Moves moves : {Moves::kToNew, Moves::kToOld}) {
+    const auto of_these = [&](Trial& trial) { scenario(trial, moves); };
+    const Result result = Explore(all, of_these);
+    EXPECT_TRUE(result.ok()) << result.failure;
+    EXPECT_TRUE(!result.ok() || result.complete || deep) << "the bounds allow more than " << result.runs << " runs";
+    const Result random = Explore(some, of_these);
+    EXPECT_TRUE(random.ok()) << random.failure;
+  }
 }
 
 TEST(CheckedGrowth, AFoundRecordIsTheKeysAndIsFoundAfterwards) {
-  ExpectHolds([](Trial& trial) {
-    Records records;
+  ExpectHolds([](Trial& trial, Moves moves) {
+    Records records(moves);
     trial.Threads({{"split", [&] { records.Split(); }}, {"finder", [&] {
                                                            const uint64_t found = records.Find();
                                                            Require(found == 0 || found == Records::kFirst,
@@ -102,8 +131,8 @@ TEST(CheckedGrowth, AFoundRecordIsTheKeysAndIsFoundAfterwards) {
 }
 
 TEST(CheckedGrowth, WhatIsErasedIsGone) {
-  ExpectHolds([](Trial& trial) {
-    Records records;
+  ExpectHolds([](Trial& trial, Moves moves) {
+    Records records(moves);
     trial.Threads({{"split", [&] { records.Split(); }}, {"eraser", [&] {
                                                            Require(records.Erase(), "it was there");
                                                            Require(records.Find() == 0, "it is gone");
@@ -114,8 +143,8 @@ TEST(CheckedGrowth, WhatIsErasedIsGone) {
 }
 
 TEST(CheckedGrowth, WhatIsRemovedIsGone) {
-  ExpectHolds([](Trial& trial) {
-    Records records;
+  ExpectHolds([](Trial& trial, Moves moves) {
+    Records records(moves);
     trial.Threads({{"split", [&] { records.Split(); }}, {"remover", [&] {
                                                            Require(records.RemoveFirst(), "it was there");
                                                            Require(records.Find() == 0, "it is gone");
@@ -126,8 +155,8 @@ TEST(CheckedGrowth, WhatIsRemovedIsGone) {
 }
 
 TEST(CheckedGrowth, APutBesideTwoSplitsLeavesOneWord) {
-  ExpectHolds([](Trial& trial) {
-    Records records;
+  ExpectHolds([](Trial& trial, Moves moves) {
+    Records records(moves);
     trial.Threads({{"splits",
                     [&] {
                       records.Split();
@@ -140,8 +169,8 @@ TEST(CheckedGrowth, APutBesideTwoSplitsLeavesOneWord) {
 }
 
 TEST(CheckedGrowth, ClearLeavesNothing) {
-  ExpectHolds([](Trial& trial) {
-    Records records;
+  ExpectHolds([](Trial& trial, Moves moves) {
+    Records records(moves);
     trial.Threads({{"split", [&] { records.Split(); }}, {"clearer", [&] {
                                                            records.Clear();
                                                            Require(records.Find() == 0, "it is gone");
@@ -152,8 +181,8 @@ TEST(CheckedGrowth, ClearLeavesNothing) {
 }
 
 TEST(CheckedGrowth, WhatIsPutReplacesWhatMoves) {
-  ExpectHolds([](Trial& trial) {
-    Records records;
+  ExpectHolds([](Trial& trial, Moves moves) {
+    Records records(moves);
     trial.Threads({{"split", [&] { records.Split(); }}, {"owner", [&] {
                                                            records.Publish(Records::kSecond);
                                                            Require(records.Find() != Records::kFirst,
@@ -165,8 +194,8 @@ TEST(CheckedGrowth, WhatIsPutReplacesWhatMoves) {
 }
 
 TEST(CheckedGrowth, WhatIsPutIsNotLeftWhereNobodyLooks) {
-  ExpectHolds([](Trial& trial) {
-    Records records;
+  ExpectHolds([](Trial& trial, Moves moves) {
+    Records records(moves);
     records.Erase();
     trial.Threads({{"split", [&] { records.Split(); }}, {"owner", [&] { records.Publish(Records::kSecond); }}});
     Require(records.Find() == Records::kSecond, "it is found");
@@ -175,8 +204,8 @@ TEST(CheckedGrowth, WhatIsPutIsNotLeftWhereNobodyLooks) {
 }
 
 TEST(CheckedGrowth, TwoPutsLeaveOneRecord) {
-  ExpectHolds([](Trial& trial) {
-    Records records;
+  ExpectHolds([](Trial& trial, Moves moves) {
+    Records records(moves);
     records.Erase();
     trial.Threads({{"split", [&] { records.Split(); }},
                    {"one", [&] { records.Publish(Records::kFirst); }},

@@ -54,7 +54,8 @@ class Refill {
   }
   void Split() {
     Reader reader;
-    Require(index_.Split(reader, [](IndexWord) { return kKey; }) == 0, "there is room");
+    const auto key_of = [](IndexWord) { return kKey; };
+    Require(index_.Split(reader, key_of, [](IndexWord word) { return word.line(); }) == 0, "there is room");
   }
   void Clear() { index_.Clear(); }
   void Expect(uint64_t line) {

@@ -38,7 +38,7 @@ class FakeRecords {
     Reader reader{*this, key};
     const KeyHash hash = Hash(key);
     return index.Publish(hash, IndexWord::Make(hash.tag, line, false, heat), reader,
-                         [](IndexWord word) { return word.line(); });
+                         [this](IndexWord word) { return AgeOf(word); });
   }
   // The line of the key's record; 0: none.
   uint64_t Find(uint64_t key) {
@@ -66,17 +66,22 @@ class FakeRecords {
   unsigned Split() {
     AnyReader reader{{*this, 0}};
     BlockKey key;
-    return index.Split(reader, [&](IndexWord word) -> const BlockKey& {
-      if (on_split_step) on_split_step();
-      return key = Key(key_at[word.line()]);
-    });
+    return index.Split(
+        reader,
+        [&](IndexWord word) -> const BlockKey& {
+          if (on_split_step) on_split_step();
+          return key = Key(key_at[word.line()]);
+        },
+        [this](IndexWord word) { return AgeOf(word); });
   }
+  uint64_t AgeOf(IndexWord word) const { return word.line() >= kept_from ? Index::kKept : word.line(); }
   Index::Entry EntryOf(uint64_t key) { return index.FindLine(Hash(key), Find(key)); }
 
   Index index;
   std::unordered_map<uint64_t, uint64_t> key_at;
-  uint64_t damaged = 0;  // a line
-  uint64_t gone = 0;     // a line in a segment that holds nothing
+  uint64_t kept_from = UINT64_MAX;  // the lines from here on are kept
+  uint64_t damaged = 0;             // a line
+  uint64_t gone = 0;                // a line in a segment that holds nothing
   int pins = 0;
   std::function<void()> on_split_step;    // for each word that a split looks at, before it judges it
   std::function<void(IndexWord)> on_pin;  // once, between the look at a slot and the look after the pin

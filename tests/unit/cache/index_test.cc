@@ -214,6 +214,48 @@ TEST(Index, WordsOfASnapshotGoWhereThereIsRoomAndNothingWasPut) {
   EXPECT_EQ(records.index.RestoreAt(snapshot[0].slot, snapshot[0].word), Index::Refilled::kOver);
 }
 
+TEST(Index, ARefillMakesRoomForWhatIsKeptAndTakesNoneOfIt) {
+  constexpr uint64_t kKept = 1000;
+  for (const bool restores : {false, true}) {
+    FakeRecords records(1);  // one bucket
+    records.kept_from = kKept;
+    const auto age = [&](IndexWord word) { return records.AgeOf(word); };
+    ASSERT_TRUE(records.index.StartRefill());
+    for (uint64_t n = 1; n <= Index::kSlotsPerBucket; ++n) records.Publish(n, n, IndexWord::kHeatMax);
+    for (uint64_t n = kKept; n <= kKept + Index::kSlotsPerBucket; ++n) {
+      records.key_at[n] = n;
+      const KeyHash hash = records.Hash(n);
+      const IndexWord word = IndexWord::Make(hash.tag, n, false, 0);
+      uint64_t displaced = 0;
+      const Index::Refilled refilled = restores ? records.index.Restore(3, word, age, &displaced)
+                                                : records.index.Recover(hash, word, age, &displaced);
+      const bool has_room = n != kKept + Index::kSlotsPerBucket;
+      ASSERT_EQ(refilled, has_room ? Index::Refilled::kPublished : Index::Refilled::kFull);
+      ASSERT_EQ(displaced, has_room ? 1u : 0u);
+      ASSERT_EQ(records.index.blocks(), Index::kSlotsPerBucket);
+    }
+    for (uint64_t n = kKept; n < kKept + Index::kSlotsPerBucket; ++n) EXPECT_EQ(records.Find(n), n);
+  }
+}
+
+TEST(Index, ARefillTakesASlotThatComesFreeBeforeItDisplaces) {
+  constexpr uint64_t kKept = 1000;
+  FakeRecords records(1);  // one bucket
+  for (uint64_t n = 1; n <= Index::kSlotsPerBucket; ++n) records.Publish(n, n);
+  ASSERT_TRUE(records.index.StartRefill());
+  records.kept_from = records.key_at[kKept] = kKept;
+  const auto age = [&](IndexWord word) {  // another thread erases, just then
+    if (word.line() != kKept) records.Erase(Index::kSlotsPerBucket);
+    return records.AgeOf(word);
+  };
+  const KeyHash hash = records.Hash(kKept);
+  uint64_t displaced = 0;
+  EXPECT_EQ(records.index.Recover(hash, IndexWord::Make(hash.tag, kKept, false, 0), age, &displaced),
+            Index::Refilled::kPublished);
+  EXPECT_EQ(displaced, 0u);
+  EXPECT_EQ(records.index.blocks(), Index::kSlotsPerBucket);
+}
+
 TEST(Index, KeepsItsShapeUntilItIsRestored) {
   FakeRecords records(100, Index::Size::kGrows);
   ASSERT_TRUE(records.index.StartRefill());
