@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../unit/sim/test_traces.h"
@@ -73,9 +75,8 @@ class Contents {
 };
 
 // What the codec makes of each block; of one that saves too little, all of it.
-std::vector<uint32_t> CodecBytesOf(const LoadedTrace& trace, Codec codec) {
+std::vector<uint32_t> CodecBytesOf(const LoadedTrace& trace, const Contents& contents, Codec codec) {
   std::vector<uint32_t> codec_bytes;
-  const Contents contents(trace);
   for (BlockId block = 0; block < trace.unique(); ++block) {
     Counters counters;
     Packer packer(codec, &counters);  // a fresh one skips nothing
@@ -86,6 +87,24 @@ std::vector<uint32_t> CodecBytesOf(const LoadedTrace& trace, Codec codec) {
   }
   return codec_bytes;
 }
+
+// A trace with what its blocks hold, and what codecs make of them.
+class FilledTrace {
+ public:
+  explicit FilledTrace(LoadedTrace loaded) : trace(std::move(loaded)), contents(trace) {}
+
+  const std::vector<uint32_t>& codec_bytes(Codec codec) const {
+    const auto known = codec_bytes_.find(codec);
+    if (known != codec_bytes_.end()) return known->second;
+    return codec_bytes_.emplace(codec, CodecBytesOf(trace, contents, codec)).first->second;
+  }
+
+  const LoadedTrace trace;
+  const Contents contents;
+
+ private:
+  mutable std::map<Codec, std::vector<uint32_t>> codec_bytes_;
+};
 
 struct Seen {
   CounterSnapshot events;
@@ -111,10 +130,11 @@ struct Tiers {
 // What HybridCache does around its core, over a DRAM tier that is the simulator's.
 class LiveRun {
  public:
-  LiveRun(const LoadedTrace& trace, const HybridCacheOptions& options, const std::vector<uint32_t>& charges)
-      : trace_(trace),
+  LiveRun(const FilledTrace& filled, const HybridCacheOptions& options, const std::vector<uint32_t>& charges)
+      : trace_(filled.trace),
+        contents_(filled.contents),
         charges_(charges),
-        dram_(trace.unique(), charges_, {.capacity = kDramBytes, .high_priority_pool = 0}) {
+        dram_(trace_.unique(), charges_, {.capacity = kDramBytes, .high_priority_pool = 0}) {
     EXPECT_EQ(HybridCore::Open(options, &core_).message(), "");
   }
 
@@ -172,10 +192,10 @@ class LiveRun {
   SpanSource Source(BlockId block) const { return contents_.Of(block); }
 
   const LoadedTrace& trace_;
+  const Contents& contents_;
   const Charges charges_;
   LruModel dram_;
   std::unique_ptr<HybridCore> core_;
-  const Contents contents_{trace_};
   uint64_t slow_hits_ = 0;
 };
 
@@ -185,7 +205,7 @@ std::vector<uint32_t> SizesOf(const LoadedTrace& trace) {
   return bytes;
 }
 
-Seen RunLive(const LoadedTrace& trace, const Tiers& tiers) {
+Seen RunLive(const FilledTrace& filled, const Tiers& tiers) {
   const test::ScratchFile slow;
   HybridCacheOptions options;
   options.dram_bytes = kDramBytes;
@@ -204,10 +224,11 @@ Seen RunLive(const LoadedTrace& trace, const Tiers& tiers) {
   options.scm.dictionaries.sample_every = 0;  // the models know no dictionaries
   options.policy = tiers.policy;
   options.serve = ServeMode::kInPlace;
-  return LiveRun(trace, options, SizesOf(trace)).Run();
+  return LiveRun(filled, options, SizesOf(filled.trace)).Run();
 }
 
-Seen RunSimulated(const LoadedTrace& trace, const Tiers& tiers) {
+Seen RunSimulated(const FilledTrace& filled, const Tiers& tiers) {
+  const LoadedTrace& trace = filled.trace;
   TwoTierOptions options;
   options.dram_cache = DramCache::kLru;
   options.dram = {.capacity = kDramBytes, .high_priority_pool = 0};
@@ -226,7 +247,7 @@ Seen RunSimulated(const LoadedTrace& trace, const Tiers& tiers) {
   if (const std::optional<Codec> codec = CodecOf(tiers.pack)) {
     options.pack = PackOptions{.codec = *codec,
                                .block_bytes = SizesOf(trace),
-                               .codec_bytes = CodecBytesOf(trace, *codec),
+                               .codec_bytes = filled.codec_bytes(*codec),
                                .dram_bytes = kDramBytes,
                                .scm_bytes = options.scm.capacity};
   }
@@ -250,7 +271,7 @@ std::string Difference(const char* what, uint64_t live, uint64_t simulated) {
   return std::string(what) + ": live " + std::to_string(live) + ", simulated " + std::to_string(simulated);
 }
 
-std::string FirstDifference(const Tiers& tiers, const LoadedTrace& trace) {
+std::string FirstDifference(const Tiers& tiers, const FilledTrace& trace) {
   const Seen live = RunLive(trace, tiers);
   const Seen simulated = RunSimulated(trace, tiers);
   const PackMode pack = tiers.pack;
@@ -295,14 +316,14 @@ class SimFlow : public ::testing::TestWithParam<std::tuple<std::string_view, Pac
     const auto [policy, pack, ordered] = GetParam();
     return {.policy = policy, .pack = pack, .ordered = ordered};
   }
-  static std::string FirstDifferenceOn(const LoadedTrace& trace) { return FirstDifference(TheTiers(), trace); }
+  static std::string FirstDifferenceOn(const FilledTrace& trace) { return FirstDifference(TheTiers(), trace); }
 };
 
 // The live tier tells records apart by a tag of 25 bits where it notes what DRAM holds (ScmTier::NoteDramEviction), so
 // one run in some hundred takes a stranger for resident. Its hash has another seed each time: what is no such chance
 // comes again.
 TEST_P(SimFlow, CountsWhatTheLiveCoreCounts) {
-  const LoadedTrace trace = MixedTrace(test::Seed());
+  static const FilledTrace trace(MixedTrace(test::Seed()));
   std::string difference = FirstDifferenceOn(trace);
   if (!difference.empty()) difference = FirstDifferenceOn(trace);
   EXPECT_EQ(difference, "");
@@ -310,7 +331,7 @@ TEST_P(SimFlow, CountsWhatTheLiveCoreCounts) {
 
 // `adaptive` sends newcomers past DRAM then, some of them to SCM as proven.
 TEST_P(SimFlow, CountsALoopAlike) {
-  const LoadedTrace trace = LoopTrace();
+  static const FilledTrace trace(LoopTrace());
   std::string difference = FirstDifferenceOn(trace);
   if (!difference.empty()) difference = FirstDifferenceOn(trace);
   EXPECT_EQ(difference, "");

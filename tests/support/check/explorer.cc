@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -32,7 +33,7 @@ struct Step {
   const char* order;
   const char* file;
   unsigned line;
-  std::string note;
+  const std::string* note;
 };
 
 const char* Name(std::memory_order order) {
@@ -127,6 +128,7 @@ class Engine {
   bool running_ = false;  // the threads run, not the scenario's own lines
   unsigned steps_taken_ = 0, preemptions_left_ = 0, stale_left_ = 0;
   std::vector<Step> steps_;
+  std::deque<std::string> notes_;  // of steps: few have one
 };
 
 Engine* g_engine = nullptr;
@@ -159,6 +161,7 @@ Result Engine::Explore() {
 
 void Engine::RunOnce() {
   steps_.clear();
+  notes_.clear();
   mutexes_.clear();
   steps_taken_ = 0;
   preemptions_left_ = options_.random_runs == 0 ? options_.preemptions_max : UINT32_MAX;
@@ -272,11 +275,11 @@ void Engine::CheckSpin(const void* at) {
 
 void Engine::Record(const char* what, const void* at, uint64_t before, uint64_t after, const char* order,
                     const Place& place) {
-  steps_.push_back({current_, what, at, before, after, order, place.file, place.line, ""});
+  steps_.push_back({current_, what, at, before, after, order, place.file, place.line, nullptr});
 }
 
 void Engine::Note(std::string_view what) {
-  steps_.push_back({current_, nullptr, nullptr, 0, 0, "", "", 0, std::string(what)});
+  steps_.push_back({current_, nullptr, nullptr, 0, 0, "", "", 0, &notes_.emplace_back(what)});
 }
 
 void Engine::Lock(void* mutex, bool wait, bool* locked) {
@@ -333,7 +336,7 @@ std::string Engine::StepsText() const {
     const char* thread = step.thread == kScenario ? "scenario" : fibers_[step.thread].name;
     char line[400];
     if (step.what == nullptr) {
-      std::snprintf(line, sizeof(line), "  %-10s -- %s\n", thread, step.note.c_str());
+      std::snprintf(line, sizeof(line), "  %-10s -- %s\n", thread, step.note->c_str());
     } else if (memory_.IsShared(step.at)) {
       const size_t name = names.emplace(step.at, names.size()).first->second;
       const std::string_view file(step.file);
