@@ -54,12 +54,10 @@ struct Seen {
     std::atomic<uint64_t> scm_bytes;                    // the last tick's
   };
   OfDatabase of[kDatabases];
-  std::atomic<uint64_t> rest_bytes;  // of no database, when the last child began
   // Of the first database:
   std::atomic<uint64_t> lookups_before, hits_before;  // the last ticks' of the last child
   std::atomic<uint64_t> lookups_after, hits_after;    // the first ones' of this child
   std::atomic<bool> stop;
-  std::atomic<bool> was_closed;  // the life before
 };
 
 std::string KeyName(uint32_t id) {
@@ -196,8 +194,10 @@ class Child {
     for (int r = 1; r < kReaders; ++r) readers.emplace_back([this, r] { Read(r); });
     Read(0);
     for (std::thread& reader : readers) reader.join();
+    // As databases close one by one, what reclaim spares of the closed ones for those that still compact is the rest's.
+    for (const auto& it : databases_) it->LetCompactionsRest(true);
+    NoteBytes();
     for (const auto& it : databases_) it->Close();
-    seen_.was_closed.store(true, std::memory_order_relaxed);
   }
 
  private:
@@ -225,24 +225,25 @@ class Child {
     }
   }
 
-  // After a kill: what the last tick told, or the beginning of that life, but for what was moved since, and what a
-  // restart gives up; the rest has no more than when that life began. As databases close one by one, those that still
-  // compact take what they like.
-  void ExpectEachHasItsBlocks() {
-    constexpr uint64_t kMoved = 12 * kSegmentBytesMin;
-    const bool was_closed = seen_.was_closed.exchange(false, std::memory_order_relaxed);
+  // What the last tick told, but for what was moved since, and what a restart gives up.
+  void ExpectEachHasItsBlocks() const {
+    constexpr uint64_t kMoved = 8 * kSegmentBytesMin;
     for (const DatabaseFigures& it : stats_->SharedBy()) {
-      const bool is_rest = it.name.empty();
-      const uint64_t before = BytesOf(it.name).load(std::memory_order_relaxed);
-      if (!was_closed && ((!is_rest && it.scm_bytes + kMoved < before) || it.scm_bytes > before + kMoved))
+      const auto* const share = std::ranges::find(kShares, it.name, &Share::name);
+      // The rest has what reclaim spared of databases that had closed before others.
+      const uint64_t before =
+          share == std::end(kShares) ? 0 : seen_.of[share - kShares].scm_bytes.load(std::memory_order_relaxed);
+      if (it.scm_bytes + kMoved < before || it.scm_bytes > before + kMoved)
         Fail(it.name + " had " + std::to_string(before) + " bytes, and has " + std::to_string(it.scm_bytes));
-      BytesOf(it.name).store(it.scm_bytes, std::memory_order_relaxed);
     }
   }
 
-  std::atomic<uint64_t>& BytesOf(const std::string& share) {
-    const auto* const known = std::ranges::find(kShares, share, &Share::name);
-    return known == std::end(kShares) ? seen_.rest_bytes : seen_.of[known - kShares].scm_bytes;
+  void NoteBytes() {
+    for (const DatabaseFigures& it : stats_->SharedBy()) {
+      const auto* const share = std::ranges::find(kShares, it.name, &Share::name);
+      if (share != std::end(kShares))
+        seen_.of[share - kShares].scm_bytes.store(it.scm_bytes, std::memory_order_relaxed);
+    }
   }
 
   // Of each database in turn, which alone counts it. Returns the first one's look-ups.
@@ -279,9 +280,7 @@ class Child {
       const Lookups now = databases_[0]->lookups();
       seen_.lookups_before.store(now.all - before.all, std::memory_order_relaxed);
       seen_.hits_before.store(now.all - before.all - (now.missed - before.missed), std::memory_order_relaxed);
-      for (const DatabaseFigures& it : stats_->SharedBy()) {
-        if (!it.name.empty()) BytesOf(it.name).store(it.scm_bytes, std::memory_order_relaxed);
-      }
+      NoteBytes();
       const char tick = '.';
       if (write(ticks_, &tick, 1) != 1) _exit(3);
     }
