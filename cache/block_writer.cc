@@ -197,9 +197,8 @@ void BlockWriter::PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned h
     nameless_.store(true, std::memory_order_relaxed);
   const KeyHash hash = parts_.index.Hash(fresh.key);
   const IndexWord made = IndexWord::Make(hash.tag, offset / kLineBytes, dram, heat);
-  const auto age = [this](IndexWord word) { return AgeOf(word, parts_.log); };
   KeyReader reader(parts_.reader, fresh.key);
-  const Index::Published published = parts_.index.Publish(hash, made, reader, age);
+  const Index::Published published = parts_.index.Publish(hash, made, reader, AgeIn{parts_.log});
   if (published == Index::Published::kReplaced) parts_.counters.Add(Event::kScmReplaced, fresh.role);
   if (published == Index::Published::kDisplaced) parts_.counters.Add(Event::kScmDisplaced, fresh.role);
   if (parts_.faults.IsOver()) [[unlikely]]

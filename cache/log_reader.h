@@ -12,10 +12,13 @@ namespace mezz {
 
 // The age of a word (Index::Publish). A full bucket displaces nothing of what a share reserves for the blocks of
 // others.
-inline uint64_t AgeOf(IndexWord word, const SegmentLog& log) {
-  const SegmentId segment = log.SegmentAt(word.line() * kLineBytes);
-  return log.owners().IsReserved(segment) ? Index::kKept : log.Sequence(segment);
-}
+struct AgeIn {
+  const SegmentLog& log;
+  uint64_t operator()(IndexWord word) const {
+    const SegmentId segment = log.SegmentAt(word.line() * kLineBytes);
+    return log.owners().IsReserved(segment) ? Index::kKept : log.Sequence(segment);
+  }
+};
 
 // A RecordReader that accepts every whole record, whatever its key: for walks over the index.
 class LogReader {

@@ -85,9 +85,8 @@ void Reclaimer::GrowIndex() {
   LogReader reader(parts_.medium, parts_.log, parts_.counters);
   for (int i = 0; i < kSplitsMax && parts_.index->WantsToGrow(); ++i) {
     if (parts_.emulation != nullptr) parts_.emulation->ChargeLines(/*offset=*/0, kHeadersOfSplit);
-    const unsigned forgotten = parts_.index->Split(
-        reader, [&](IndexWord word) -> const BlockKey& { return reader.HeaderOf(word).key; },
-        [&](IndexWord word) { return AgeOf(word, *parts_.log); });
+    const auto key_of = [&](IndexWord word) -> const BlockKey& { return reader.HeaderOf(word).key; };
+    const unsigned forgotten = parts_.index->Split(reader, key_of, AgeIn{*parts_.log});
     if (forgotten != 0) parts_.counters->Add(Event::kScmDisplaced, BlockRole::kOther, forgotten);
   }
 }

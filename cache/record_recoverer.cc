@@ -85,9 +85,8 @@ Index::Refilled RecordRecoverer::Publish(const Entry& entry, SegmentId segment) 
   if (entry.dictionary != 0 && !HoldsDictionary(entry.dictionary, segment)) return Index::Refilled::kFull;
   // No heat: that is what tells a record that was not checked since (ScmTier::Find).
   const IndexWord word = IndexWord::Make(entry.hash.tag, entry.offset / kLineBytes, /*dram=*/false, /*heat=*/0);
-  const auto age = [this](IndexWord other) { return AgeOf(other, *parts_.log); };
   uint64_t displaced = 0;
-  const Index::Refilled refilled = parts_.index->Recover(entry.hash, word, age, &displaced);
+  const Index::Refilled refilled = parts_.index->Recover(entry.hash, word, AgeIn{*parts_.log}, &displaced);
   if (refilled == Index::Refilled::kFull) ++displaced;
   if (displaced != 0) parts_.counters->Add(Event::kScmDisplaced, entry.role, displaced);
   return refilled;

@@ -189,8 +189,7 @@ bool SnapshotRestorer::Adopt(const SegmentLog::Fill& fill) {
 // What a share reserves takes the place of another's.
 Index::Refilled SnapshotRestorer::RestoreWord(uint64_t slot, IndexWord word) const {
   uint64_t displaced = 0;
-  const Index::Refilled restored = of_.index->Restore(
-      slot, word, [this](IndexWord other) { return AgeOf(other, *of_.log); }, &displaced);
+  const Index::Refilled restored = of_.index->Restore(slot, word, AgeIn{*of_.log}, &displaced);
   if (displaced != 0) counters_->Add(Event::kScmDisplaced, BlockRole::kOther, displaced);
   return restored;
 }
